@@ -42,7 +42,8 @@ impl ExplainedRun {
             .zip(&experiment.schedule)
         {
             let mixture = scheduled.mixture.clone().map(Mixture::try_from);
-            let (Some(loaded), Some(Ok(mixture))) = (loaded?, mixture) else { break };
+            let Some(Ok(mixture)) = mixture else { break };
+            let Some(loaded) = loaded? else { break };
             if loaded.trial.validity.is_partial() {
                 break;
             }

@@ -11,8 +11,7 @@ use mimalloc::MiMalloc;
 
 use crate::exit::Exit;
 
-const NO_MEMORY: &[u8] =
-    b"truetps: out of memory (`ulimit -v` limits the address space of a program)\n";
+const NO_MEMORY: &[u8] = b"truetps: out of memory (`ulimit -v` limits the address space)\n";
 
 static EXIT_CODE: AtomicU8 = AtomicU8::new(Exit::Failed as u8);
 

@@ -28,10 +28,10 @@ pub(crate) fn asked(
         warm_up_s: load.warm_up,
         measure_s: load.measure,
         table_rows: load.table_rows,
-        workers: generator.workers,
         pin: generator.pin.clone(),
         server: AskedServer {
-            dsn,
+            // The settings have the password, too: an address of theirs is read there again.
+            dsn: dsn.filter(|_| place.dsn.is_some()),
             name: place.server.clone(),
             basedir: place.basedir.as_deref().map(text),
             sandbox_dir: place.sandbox.sandbox_dir.as_deref().map(text),
@@ -41,6 +41,7 @@ pub(crate) fn asked(
             schema_is_theirs: place.i_own_this_schema,
             defaults_file: place.defaults_file.as_deref().map(text),
             asks_password: place.ask_password,
+            ..AskedServer::default()
         },
         ..Asked::default()
     }
@@ -70,8 +71,8 @@ pub(crate) fn explain_args(
         };
     };
     let recorded = budget_s.and_then(|seconds| Duration::try_from_secs_f64(seconds).ok());
+    check_known(folder, &asked)?;
     let (load, place) = load_and_place(&asked, &again.place);
-    let generator = generator(&asked);
     let [a, b] = asked.sides.map_or([None, None], |sides| sides.map(Some));
     Ok(ExplainArgs {
         a,
@@ -83,7 +84,7 @@ pub(crate) fn explain_args(
         budget: again.budget.or(recorded),
         seed,
         resume: None,
-        generator,
+        generator: generator(asked.pin),
         answer: again.answer,
         place,
     })
@@ -113,14 +114,16 @@ pub(crate) fn pool_args(
         return match typed(folder)? {
             TruetpsCommand::Pool(args) => {
                 let most = Some(connections_most);
-                Ok(PoolArgs { most, answer: again.answer, libraries, ..*args })
+                let place = FolderArgs { dry_run: again.place.dry_run, ..args.place.clone() };
+                Ok(PoolArgs { most, place, answer: again.answer, libraries, ..*args })
             }
             _ => Err(of_another_version(folder)),
         };
     };
+    check_known(folder, &asked)?;
     let limit_s = p99_limit_us.map(|limit| limit / 1e6);
     let (load, place) = load_and_place(&asked, &again.place);
-    let generator = generator(&asked);
+    let generator = generator(asked.pin);
     Ok(PoolArgs {
         plan: asked.plan,
         quick: folder.experiment().map_err(CommandFailure::usage)?.quick,
@@ -158,17 +161,28 @@ fn load_and_place(asked: &Asked, again: &FolderArgs) -> (ChangedLoadArgs, Folder
         dsn: server.dsn,
         schema: server.schema,
         i_own_this_schema: server.schema_is_theirs,
-        dry_run: false,
+        dry_run: again.dry_run,
         defaults_file: server.defaults_file.map(PathBuf::from),
         ask_password: server.asks_password,
     };
     (load, place)
 }
 
-/// A file may have any number of threads.
-fn generator(asked: &Asked) -> GeneratorArgs {
-    let workers = asked.workers.filter(|workers| (1..=1024).contains(workers));
-    GeneratorArgs { workers, pin: asked.pin.clone() }
+/// The number of threads is in the experiment's record, from where it is taken.
+fn generator(pin: Option<String>) -> GeneratorArgs {
+    GeneratorArgs { workers: None, pin }
+}
+
+/// Refuses what a later version was asked: without it, something else would be measured.
+fn check_known(folder: &ExperimentFolder, asked: &Asked) -> Result<(), CommandFailure> {
+    match asked.unknown_names().next() {
+        Some(name) => {
+            let folder = shown(folder.path());
+            let problem = format!("{}: this version does not know `{name}`", folder.display());
+            Err(CommandFailure::usage(problem).hint("go on with the version that has begun it"))
+        }
+        None => Ok(()),
+    }
 }
 
 /// The command line of a folder of before arguments were recorded.

@@ -68,6 +68,8 @@ pub(crate) struct Ending {
     /// Why an external server could not be restored.
     pub(crate) not_left: Option<LabError>,
     pub(crate) is_stopped: bool,
+    /// What the user is told about it, if there is more to say than that the measured part is kept.
+    pub(crate) what_is_kept: Option<&'static str>,
     /// The command that measures what is missing.
     pub(crate) go_on: Option<String>,
 }
@@ -100,7 +102,8 @@ impl Ending {
         }
         let exit = answered?;
         if self.is_stopped && self.gave_up.is_none() {
-            print_message("interrupted: what was measured is kept\n");
+            let kept = self.what_is_kept.unwrap_or("what was measured is kept");
+            print_message(&format!("interrupted: {kept}\n"));
         }
         print_next(self.go_on);
         match self.gave_up {

@@ -164,10 +164,14 @@ impl<'a, 'p, M> AdaptiveTrials<'a, 'p, M> {
         }
         self.asked += 1;
         let reading = self.measuring.reading(&trial, self.listener);
-        self.failures_in_a_row = if reading.is_some() { 0 } else { self.failures_in_a_row + 1 };
+        if reading.is_some() {
+            self.failures_in_a_row = 0;
+            return Ok(reading);
+        }
+        self.failures_in_a_row += 1;
         match self.measuring.gives_up(&trial, self.failures_in_a_row) {
-            Some(reason) if reading.is_none() => Err(End::GaveUp(reason)),
-            _ => Ok(reading),
+            Some(reason) => Err(End::GaveUp(reason)),
+            None => Ok(None),
         }
     }
 
@@ -217,11 +221,13 @@ impl<'a, 'p, M> AdaptiveTrials<'a, 'p, M> {
             configuration,
             mixture,
         };
+        let tried =
+            factor.map_or(0, |factor| levels_tried(&self.experiment.schedule, factor).len());
         self.experiment.schedule.push(scheduled.clone());
         if let Some(factor) = factor {
             let levels = levels_tried(&self.experiment.schedule, factor);
             // A closed loop has no rate, and a plan no factor without a level.
-            if !levels.is_empty() {
+            if levels.len() > tried {
                 let mut plan = self.plan.clone();
                 plan.factors.insert(factor.to_owned(), levels);
                 self.folder.write_plan(&plan)?;
@@ -236,7 +242,8 @@ impl<Q: AdaptiveQuestion, M: Measuring<Q>> Source<Q> for AdaptiveTrials<'_, '_, 
     /// Measures a batch in its order, as one block.
     fn run(&mut self, batch: &Batch<Q>, so_far: &Q::Findings) -> Option<Vec<Option<Q::Reading>>> {
         self.listener.event(&self.measuring.event(batch, so_far));
-        let first = self.measuring.trial(*batch.points.first()?);
+        let Some(first) = batch.points.first() else { return Some(Vec::new()) };
+        let first = self.measuring.trial(*first);
         let block = match self.experiment.schedule.get(self.asked) {
             Some(scheduled) => scheduled.block,
             None => self.measuring.block(&self.experiment.schedule, &first),

@@ -1,6 +1,6 @@
 //! An experiment that searches the highest rate which meets an objective.
 
-use truetps_adaptive::{AdaptiveQuestion, Batch};
+use truetps_adaptive::{AdaptiveQuestion, Batch, Replayed};
 use truetps_folder::ExperimentFolder;
 use truetps_plan::Plan;
 use truetps_record::{
@@ -44,27 +44,43 @@ pub(crate) fn find_max_on<'p>(
 }
 
 /// The plan for the rest of a search: the one in the folder has the rates that were tried. `None`:
-/// it is answered.
+/// it is answered. More trials of one whose results contradict each other would not decide it.
 pub(crate) fn plan_of_rest(
     folder: &ExperimentFolder,
     experiment: &Experiment,
     slo: &Slo,
     plan: &Plan,
 ) -> Result<Option<Plan>, LabError> {
-    if is_answered(folder, experiment, slo)? {
-        return Ok(None);
+    let Replayed { findings, is_foreign } = replayed(folder, experiment, slo)?;
+    if is_foreign {
+        return Err(LabError::OtherSchedule);
     }
-    let mut plan = plan.clone();
-    plan.factors.shift_remove(RATE);
-    Ok(Some(plan))
+    match findings.outcome {
+        RateOutcome::Answered => Ok(None),
+        RateOutcome::Undecided => Err(LabError::SearchUndecided),
+        RateOutcome::Unfinished => {
+            let mut plan = plan.clone();
+            plan.factors.shift_remove(RATE);
+            Ok(Some(plan))
+        }
+    }
 }
 
-/// Whether the trials of a folder are all that its search asks for.
-fn is_answered(
+/// Whether a search has an end that more trials would not change.
+pub fn search_has_ended(
     folder: &ExperimentFolder,
     experiment: &Experiment,
     slo: &Slo,
 ) -> Result<bool, LabError> {
+    Ok(replayed(folder, experiment, slo)?.findings.outcome != RateOutcome::Unfinished)
+}
+
+/// What the trials of a folder say.
+fn replayed(
+    folder: &ExperimentFolder,
+    experiment: &Experiment,
+    slo: &Slo,
+) -> Result<Replayed<RateQuestion>, LabError> {
     let mut results = Vec::new();
     for scheduled in &experiment.schedule {
         let trial = folder.trial(&scheduled.name)?.filter(|trial| !trial.validity.is_partial());
@@ -72,7 +88,7 @@ fn is_answered(
         let reading = reading_of(&trial, slo).ok().map(|(reading, _)| reading);
         results.push((scheduled.configuration.rate(), reading));
     }
-    Ok(RateQuestion.replay(results).findings.outcome == RateOutcome::Answered)
+    Ok(RateQuestion.replay(results))
 }
 
 /// Searches on from what the folder has.

@@ -124,7 +124,7 @@ pub use external::{
     ExternalError, IdentityProof, Journal, LeftJournals, PlanOnServer, Restored, check_plan_on,
     refuse_system_schema, rehearse, replication_warning, restore, unfinished,
 };
-pub use find_max::find_max;
+pub use find_max::{find_max, search_has_ended};
 pub use pool::{find_pool, resume_pool};
 pub use resume::resume;
 pub use schedule::schedule;

@@ -12,7 +12,7 @@ use truetps_record::{
 };
 
 use crate::adaptive::{AdaptiveTrials, Measuring, NextTrial};
-use crate::conditions::same_place;
+use crate::conditions::{same_load, same_place};
 use crate::error::LabError;
 use crate::event::{ExperimentEvent, Listener};
 use crate::experiment::{ExperimentRequest, Finished, PreparedExperiment, planned_experiment};
@@ -53,6 +53,8 @@ pub fn resume_pool(
 ) -> Result<Finished, LabError> {
     let _lock = folder.lock()?;
     let (experiment, pool) = (folder.experiment()?, folder.pool()?.ok_or(LabError::NoPool)?);
+    same_load(folder, request.plan)?;
+    let request = &request.again(folder, &experiment);
     let mut prepared = PreparedExperiment::set_up(request, request.runs, listener)?;
     let finished = same_place(&prepared, &experiment, listener)
         .map(|()| run(request, &pool, &mut prepared, (folder, experiment), listener));

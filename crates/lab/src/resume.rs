@@ -42,12 +42,7 @@ pub(crate) fn resume_on(
         let (was, is) = (&experiment.tool_version, request.tool_version);
         listener.warn(format!("this experiment was started with truetps {was}; this is {is}"));
     }
-    // The number of workers is part of the measured configuration.
-    let request = &ExperimentRequest {
-        workers: experiment.workers,
-        command: request.command.clone(),
-        ..*request
-    };
+    let request = &request.again(folder, &experiment);
     if let Some(slo) = experiment.slo.clone() {
         let blocks = folder.plan()?.design.blocks;
         if request.plan.design.blocks != blocks || request.more.is_some() {

@@ -12,9 +12,9 @@ use crate::settings;
 use crate::site::{DSN, usual_dsn};
 use crate::terminal::shown;
 
-/// Flags for the server and its account; `true`: with a value. The server of `--dsn` is recorded
+/// Flags for the server, its account and its cores; `true`: with a value. The server of `--dsn` is recorded
 /// separately.
-const CARRIED: [(&str, bool); 7] = [
+const CARRIED: [(&str, bool); 8] = [
     ("--basedir", true),
     ("--sandbox-dir", true),
     ("--my-cnf", true),
@@ -22,6 +22,8 @@ const CARRIED: [(&str, bool); 7] = [
     ("--i-own-this-schema", false),
     ("--defaults-file", true),
     ("--ask-password", false),
+    // Its value may be left out, so that it is part of the word where there is one.
+    ("--pin", false),
 ];
 
 /// Address of an external server, without a password.
@@ -90,7 +92,10 @@ fn carried(typed: &[String]) -> Vec<String> {
                 let value = value.or_else(|| words.next().map(String::as_str)).unwrap_or_default();
                 carried.extend([(*flag).to_owned(), quoted(value)]);
             }
-            Some((flag, false)) => carried.push((*flag).to_owned()),
+            Some((flag, false)) => {
+                let value = value.map(|value| format!("={}", quoted(value)));
+                carried.push(format!("{flag}{}", value.unwrap_or_default()));
+            }
             None => {}
         }
     }

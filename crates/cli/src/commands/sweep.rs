@@ -4,7 +4,9 @@ use std::path::Path;
 use std::time::Duration;
 
 use truetps_folder::ExperimentFolder;
-use truetps_lab::{AskForMore, ExperimentRequest, estimate, find_max, resume, schedule, start};
+use truetps_lab::{
+    AskForMore, ExperimentRequest, estimate, find_max, resume, schedule, search_has_ended, start,
+};
 use truetps_plan::Plan;
 use truetps_record::{Configuration, Part, Slo};
 use truetps_report::printable;
@@ -126,8 +128,13 @@ pub(crate) fn measure(
 /// The command that runs the missing trials.
 fn go_on_command(folder: &ExperimentFolder) -> Option<String> {
     let experiment = folder.experiment().ok()?;
+    let has_ended = match &experiment.slo {
+        Some(slo) => search_has_ended(folder, &experiment, slo).ok()?,
+        None => false,
+    };
     // The other parts have ended.
-    experiment.part.is_none().then(|| again::command(folder.path(), &experiment))
+    let can_go_on = experiment.part.is_none() && !has_ended;
+    can_go_on.then(|| again::command(folder.path(), &experiment))
 }
 
 /// Refuses what parts cannot do together.

@@ -3,10 +3,15 @@
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
 
+use truetps_folder::ExperimentFolder;
 use truetps_plan::Plan;
+use truetps_record::Experiment;
 
 use crate::extension::AskForMore;
 use crate::trial::server_provider::ServerSource;
+
+/// A file may have any number.
+const WORKERS_MAX: u32 = 1024;
 
 /// Cores that the load generator and private servers are bound to; an empty list binds nothing.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -30,4 +35,21 @@ pub struct ExperimentRequest<'a> {
     pub stop: &'a AtomicBool,
     /// Whether to add blocks when all trials have run.
     pub more: Option<AskForMore<'a>>,
+}
+
+impl ExperimentRequest<'_> {
+    /// The request for the rest of an experiment. The number of workers is part of the measured
+    /// configuration, and what must be restored is recorded in the experiment's folder.
+    pub(crate) fn again<'b>(
+        &'b self,
+        folder: &'b ExperimentFolder,
+        experiment: &Experiment,
+    ) -> ExperimentRequest<'b> {
+        ExperimentRequest {
+            runs: folder.path(),
+            workers: experiment.workers.clamp(1, WORKERS_MAX),
+            command: self.command.clone(),
+            ..*self
+        }
+    }
 }

@@ -23,7 +23,7 @@ use crate::event::{ExperimentEvent, Listener};
 use crate::experiment::setup::PreparedServers;
 use crate::experiment::{ExperimentRequest, Finished, Pin, PreparedExperiment, missing};
 use crate::extension::MoreBlocks;
-use crate::find_max::find_max_on;
+use crate::find_max::{find_max_on, search_has_ended};
 use crate::resume::resume_on;
 use crate::trial::evidence::ServerState;
 use crate::trial::ready_server::ReadyServer;
@@ -69,6 +69,8 @@ struct Script {
     cannot_leave: bool,
     /// Transactions a second, at most.
     capacity: f64,
+    /// Every rate holds, whatever the closed loop reaches.
+    holds_any_rate: bool,
     version: &'static str,
 }
 
@@ -135,6 +137,9 @@ impl<'l> ReadyServer<'l> for ScriptedServer<'l> {
         _: &mut dyn FnMut(TrialEvent<'_>),
     ) -> RanTrial {
         trial.measured = Some(measured(self.script.capacity, trial.configuration.rate()));
+        if let Some(measured) = trial.measured.as_mut().filter(|_| self.script.holds_any_rate) {
+            measured.sustained = measured.sustained.map(|_| true);
+        }
         trial.validity = match self.turn {
             Turn::LoadFails => {
                 Validity::invalid(NoEvidence::NotStarted { error: "the load failed".to_owned() })
@@ -558,6 +563,25 @@ fn whole_plan(rates: &[Option<f64>], plan: &Plan) -> Plan {
     let mut plan = plan.clone();
     plan.factors.insert("rate".to_owned(), tried.into_iter().map(SettingValue::Int).collect());
     plan
+}
+
+/// Neither what more trials would not decide nor what was asked otherwise prepares a server.
+#[test]
+fn a_search_that_cannot_go_on_is_refused_before_anything_is_prepared() {
+    let bench = Bench::new();
+    let refused = |folder: &ExperimentFolder| {
+        let request = bench.request();
+        resume_on(&request, folder, &mut Silent, |_, _, _| panic!("prepared")).unwrap_err()
+    };
+    let (finished, _) = bench.find_max(&Script { holds_any_rate: true, ..scripted(&[]) });
+    assert!(finished.gave_up.is_some());
+    let folder = finished.folder;
+    assert!(matches!(refused(&folder), LabError::SearchUndecided));
+    let mut experiment = folder.experiment().unwrap();
+    assert!(search_has_ended(&folder, &experiment, &"p99<1s".parse().unwrap()).unwrap());
+    experiment.schedule.swap(2, 3);
+    folder.write_experiment(&experiment).unwrap();
+    assert!(matches!(refused(&folder), LabError::OtherSchedule));
 }
 
 /// Trials that said nothing are not asked again; the search tries their rate anew.

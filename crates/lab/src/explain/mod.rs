@@ -25,7 +25,7 @@ use truetps_record::{
 use truetps_sandbox::ServerLoad;
 
 use crate::adaptive::AdaptiveTrials;
-use crate::conditions::same_place;
+use crate::conditions::{same_load, same_place};
 use crate::error::LabError;
 use crate::event::Listener;
 use crate::experiment::{ExperimentRequest, Finished, PreparedExperiment, planned_experiment};
@@ -93,6 +93,8 @@ pub fn resume_explanation(
     let (mut experiment, mut recorded) =
         (folder.experiment()?, folder.explanation()?.ok_or(LabError::NoExplanation)?);
     recorded.upgrade(&mut experiment.schedule);
+    same_load(folder, request.plan)?;
+    let request = &request.again(folder, &experiment);
     let (mut prepared, examined) = set_up(request, sides, listener)?;
     let now =
         explanation(request, sides, options, &prepared, examined).map_err(|error| match error {

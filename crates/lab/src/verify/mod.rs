@@ -48,7 +48,7 @@ use answer_log::FolderLog;
 use compare::ComparedRows;
 pub use error::VerifyError;
 pub use server::NamedPlace;
-use server::{Killer, RowServer, private_target};
+use server::{Killer, RowServer, private_target, start_on};
 use table::{SurveyedTable, create_own_table, own_table};
 
 const CLIENT_TIMEOUT: Duration = Duration::from_mins(2);
@@ -265,10 +265,11 @@ fn prepare_private<'a>(
     };
     let sandbox = Sandbox::create(home, &program.binary, &sandbox_options)?;
     let options = StartOptions::new(settings);
-    let running = sandbox.start(&options)?;
+    let cores = &request.pin.server;
+    let running = start_on(cores, &sandbox, &options)?;
     create_own_table(&mut running.connect(CLIENT_TIMEOUT)?, SCHEMA, load.payload_bytes)?;
     sandbox.set_disk_timed(true)?;
-    let server = RowServer::Private { sandbox, options, running: Mutex::new(Some(running)) };
+    let server = RowServer::Private { sandbox, options, cores, running: Mutex::new(Some(running)) };
     let target = private_target(&server, SCHEMA).ok_or(VerifyError::ServerGone)?;
     let mut client = Client::connect(&target, CLIENT_TIMEOUT)?;
     let schema = (client.dialect() == SqlDialect::Mysql).then(|| SCHEMA.to_owned());

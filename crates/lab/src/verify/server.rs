@@ -7,6 +7,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use truetps_driver::Target;
+use truetps_probe::bound_to;
 use truetps_record::ServerKill;
 use truetps_sandbox::{
     Home, Instance, InstanceOptions, NamedServer, NamedServers, RunningServer, Sandbox,
@@ -32,6 +33,8 @@ pub(crate) enum RowServer<'a> {
     Private {
         sandbox: Sandbox,
         options: StartOptions,
+        /// The cores of the server; none: all.
+        cores: &'a [u32],
         running: Mutex<Option<RunningServer>>,
     },
     Named(&'a NamedPlace),
@@ -59,12 +62,12 @@ impl RowServer<'_> {
     fn kill_and_start(&self, stop: &AtomicBool) -> Result<Duration, LabError> {
         let began = Instant::now();
         match self {
-            Self::Private { sandbox, options, running } => {
+            Self::Private { sandbox, options, cores, running } => {
                 let mut running = running.lock().unwrap_or_else(PoisonError::into_inner);
                 if let Some(server) = running.take() {
                     server.kill()?;
                 }
-                *running = Some(sandbox.start(options).map_err(not_restarted)?);
+                *running = Some(start_on(cores, sandbox, options).map_err(not_restarted)?);
             }
             Self::Named(place) => {
                 let instance = Instance::of(NamedServers::of(&place.home), &place.server);
@@ -75,6 +78,15 @@ impl RowServer<'_> {
         }
         Ok(began.elapsed())
     }
+}
+
+/// Starts a private server on its cores.
+pub(crate) fn start_on(
+    cores: &[u32],
+    sandbox: &Sandbox,
+    options: &StartOptions,
+) -> Result<RunningServer, LabError> {
+    Ok(bound_to(cores, || sandbox.start(options)).map_err(LabError::Pin)??)
 }
 
 fn not_restarted(error: impl std::fmt::Display) -> VerifyError {

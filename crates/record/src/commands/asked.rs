@@ -1,6 +1,7 @@
 //! What an explanation or a search for a pool was asked: what goes on with it reads this.
 
 use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
 
 /// The load and the server as the user named them. What is absent was not named.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
@@ -23,12 +24,21 @@ pub struct Asked {
     pub measure_s: Option<f64>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub table_rows: Option<u64>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub workers: Option<u32>,
     /// The generator's cores, as typed.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub pin: Option<String>,
     pub server: AskedServer,
+    /// What a later version has recorded.
+    #[serde(flatten)]
+    pub unknown: Map<String, Value>,
+}
+
+impl Asked {
+    /// The names of what this version does not know. Who goes on without it would measure something
+    /// else.
+    pub fn unknown_names(&self) -> impl Iterator<Item = &str> {
+        self.unknown.keys().chain(self.server.unknown.keys()).map(String::as_str)
+    }
 }
 
 /// The server, and how to log in. A password is never recorded.
@@ -58,4 +68,7 @@ pub struct AskedServer {
     pub defaults_file: Option<String>,
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub asks_password: bool,
+    /// What a later version has recorded.
+    #[serde(flatten)]
+    pub unknown: Map<String, Value>,
 }

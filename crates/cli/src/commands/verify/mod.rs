@@ -51,7 +51,9 @@ pub(crate) fn run(args: &VerifyArgs) -> Result<Exit, CommandFailure> {
     let Some(folder) = measured(finished, None)? else { return Ok(Exit::Interrupted) };
     // Rows that are lost matter more than that there would be more of them.
     let exit = show(&folder, args)?;
-    let ended = Ending::after(&stop).exit(Ok(exit))?;
+    let ending =
+        Ending { what_is_kept: Some("the rows sent so far were compared"), ..Ending::after(&stop) };
+    let ended = ending.exit(Ok(exit))?;
     Ok(if exit == Exit::Good { ended } else { exit })
 }
 
