@@ -70,8 +70,8 @@ pub(crate) fn explain_args(
             _ => Err(of_another_version(folder)),
         };
     };
-    let recorded = budget_s.and_then(|seconds| Duration::try_from_secs_f64(seconds).ok());
     check_known(folder, &asked)?;
+    let recorded = budget_s.and_then(|seconds| Duration::try_from_secs_f64(seconds).ok());
     let (load, place) = load_and_place(&asked, &again.place);
     let [a, b] = asked.sides.map_or([None, None], |sides| sides.map(Some));
     Ok(ExplainArgs {
@@ -95,25 +95,15 @@ pub(crate) fn pool_args(
     folder: &ExperimentFolder,
     again: &PoolArgs,
 ) -> Result<PoolArgs, CommandFailure> {
-    let pool = folder.pool().map_err(CommandFailure::usage)?;
-    let Some(PoolRecord {
-        seed,
-        connections_most,
-        p99_limit_us,
-        rate,
-        current,
-        instances,
-        asked,
-        ..
-    }) = pool
-    else {
+    let record = folder.pool().map_err(CommandFailure::usage)?;
+    let Some(record) = record else {
         return Err(not_resumed_here(folder, "is not a search for a pool"));
     };
-    let libraries = again.libraries.clone();
-    let Some(asked) = asked else {
+    let Some(asked) = record.asked.clone() else {
         return match typed(folder)? {
             TruetpsCommand::Pool(args) => {
-                let most = Some(connections_most);
+                let most = Some(record.connections_most);
+                let libraries = again.libraries.clone();
                 let place = FolderArgs { dry_run: again.place.dry_run, ..args.place.clone() };
                 Ok(PoolArgs { most, place, answer: again.answer, libraries, ..*args })
             }
@@ -121,25 +111,29 @@ pub(crate) fn pool_args(
         };
     };
     check_known(folder, &asked)?;
-    let limit_s = p99_limit_us.map(|limit| limit / 1e6);
+    let quick = folder.experiment().map_err(CommandFailure::usage)?.quick;
+    Ok(pool_args_of(record, asked, quick, again))
+}
+
+fn pool_args_of(record: PoolRecord, asked: Asked, quick: bool, again: &PoolArgs) -> PoolArgs {
+    let limit_s = record.p99_limit_us.map(|limit| limit / 1e6);
     let (load, place) = load_and_place(&asked, &again.place);
-    let generator = generator(asked.pin);
-    Ok(PoolArgs {
+    PoolArgs {
         plan: asked.plan,
-        quick: folder.experiment().map_err(CommandFailure::usage)?.quick,
-        current,
+        quick,
+        current: record.current,
         p99: limit_s.and_then(|seconds| Duration::try_from_secs_f64(seconds).ok()),
-        rate,
-        instances,
-        most: Some(connections_most),
-        libraries,
+        rate: record.rate,
+        instances: record.instances,
+        most: Some(record.connections_most),
+        libraries: again.libraries.clone(),
         load,
-        seed,
+        seed: record.seed,
         resume: None,
-        generator,
+        generator: generator(asked.pin),
         answer: again.answer,
         place,
-    })
+    }
 }
 
 /// As they were asked for; records of runs are where the present command has them.
@@ -201,4 +195,60 @@ fn of_another_version(folder: &ExperimentFolder) -> CommandFailure {
 fn not_resumed_here(folder: &ExperimentFolder, problem: &str) -> CommandFailure {
     CommandFailure::usage(format!("{}: {problem}", shown(folder.path()).display()))
         .hint("`truetps sweep --resume` goes on with other experiments")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::commands::pool;
+
+    fn parsed(line: &str) -> TruetpsCommand {
+        Cli::try_parse_from(line.split_ascii_whitespace()).unwrap().command
+    }
+
+    fn pool_command(line: &str) -> PoolArgs {
+        let TruetpsCommand::Pool(args) = parsed(line) else { panic!("{line}") };
+        *args
+    }
+
+    /// Every flag that decides what is measured, through the file and back.
+    #[test]
+    fn a_search_goes_on_as_it_was_asked() {
+        let load = "--set sort_buffer_size=1M --warm-up 0.5 --measure 2 --table-rows 700 --pin=0";
+        let search = "--seed 7 --current 9 --p99 20ms --rate 300/s --instances 3 --most 40";
+        for server in [
+            "--server db --sandbox-dir s --disk ssd",
+            "--basedir b --my-cnf my.cnf",
+            "--dsn mysql://u@h:1/ --schema mine --i-own-this-schema --defaults-file f --ask-password",
+        ] {
+            let first = pool_command(&format!("truetps pool hot-row {load} {search} {server}"));
+            let address = first.place.dsn.clone();
+            let asked = Asked {
+                plan: first.plan.clone(),
+                ..asked(&first.load, &first.generator, &first.place, address)
+            };
+            let json = serde_json::to_string(&pool::record(&first, 40, asked)).unwrap();
+            let record: PoolRecord = serde_json::from_str(&json).unwrap();
+            let again = pool_command("truetps pool --resume x");
+            let asked = record.asked.clone().unwrap();
+            let resumed = pool_args_of(record, asked, first.quick, &again);
+            assert_eq!(format!("{resumed:?}"), format!("{first:?}"), "{server}");
+        }
+    }
+
+    /// Its password is not in the record.
+    #[test]
+    fn an_address_of_the_settings_is_read_there_again() {
+        let first = pool_command("truetps pool");
+        let address = Some("mysql://u@h:1/".to_owned());
+        assert_eq!(asked(&first.load, &first.generator, &first.place, address).server.dsn, None);
+    }
+
+    #[test]
+    fn what_a_later_version_was_asked_is_known_as_such() {
+        let text = r#"{"plan": "insert", "think": "1s", "server": {"name": "a", "proxy": true}}"#;
+        let asked: Asked = serde_json::from_str(text).unwrap();
+        assert_eq!(asked.unknown_names().collect::<Vec<_>>(), ["think", "proxy"]);
+        assert_eq!(Asked::default().unknown_names().count(), 0);
+    }
 }

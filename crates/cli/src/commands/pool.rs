@@ -137,7 +137,7 @@ fn go_on_command(folder: &ExperimentFolder) -> String {
     format!("truetps pool --resume {}", shown(folder.path()).display())
 }
 
-fn record(args: &PoolArgs, most: u32, asked: Asked) -> PoolRecord {
+pub(crate) fn record(args: &PoolArgs, most: u32, asked: Asked) -> PoolRecord {
     let (blocks, check_blocks) =
         if args.quick { (QUICK_BLOCKS, QUICK_CHECK_BLOCKS) } else { (BLOCKS, CHECK_BLOCKS) };
     PoolRecord {
