@@ -1,8 +1,8 @@
 //! Experiments that choose what to measure next from what was measured.
 //!
-//! A [`AdaptiveQuestion`] decides which points are measured, in which order, and what their results
-//! say. It knows no servers: it asks a [`Source`] for the results of each [`Batch`]. A laboratory
-//! measures them, a [`Tape`] has them from a record, and a simulation computes them.
+//! An [`AdaptiveQuestion`] decides which points are measured, in which order, and what their
+//! results say. It knows no servers: it asks a [`Source`] for the results of each [`Batch`]. A
+//! laboratory measures them, a `Tape` has them from a record, and a simulation computes them.
 //!
 //! *Invariant:* no clock, no file, no network. The same question and the same results always lead
 //! to the same batches and findings: resuming, and every report of a folder, depend on it.

@@ -174,7 +174,8 @@ pub struct Contrast {
     /// p99 of the cell over p99 of the baseline, and what may be claimed about it.
     pub p99_ratio: Option<Estimate>,
     pub p99_change: Option<Judgement>,
-    /// b over a for the server's CPU time of a transaction.
+    /// The server's CPU time of a transaction: the cell's over the baseline's, and what may be
+    /// claimed about it.
     pub server_cpu_ratio: Option<Estimate>,
     pub server_cpu_change: Option<Judgement>,
     /// Smallest true effect for which this comparison gets a verdict four times out of five, beside

@@ -76,8 +76,8 @@ impl PoolRun {
         }))
     }
 
-    /// For the number for the rate that was asked about; without one, or where no number carries
-    /// it, of the advice.
+    /// The parameters for the number that carries the rate; without a rate, or where no number
+    /// carries it, for the advice.
     pub fn parameters_of(
         findings: &PoolFindings,
         rate: Option<RateAnswer>,

@@ -1,8 +1,8 @@
 //! The allocator: mimalloc, and an end in words where it has no memory.
 //!
 //! Rust ends a program by SIGABRT where an allocation fails, as in an address space that is limited
-//! (`ulimit -v`). A script that starts the program takes that for a crash of it, and sysbench has an
-//! exit code there.
+//! (`ulimit -v`). A script that starts the program takes that for a crash of it, and sysbench has
+//! an exit code there.
 
 use std::alloc::{GlobalAlloc, Layout};
 use std::sync::atomic::{AtomicU8, Ordering};

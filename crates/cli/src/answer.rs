@@ -106,8 +106,11 @@ fn drawn(answer: &dyn ReportAnswer, form: AnswerForm) -> Result<String, CommandF
     form.format.draw(answer, screen()).ok_or_else(|| {
         let others = FORMATS.iter().filter(|other| other.draw(answer, screen()).is_some());
         let names: Vec<_> = others.map(|other| other.name).collect();
-        CommandFailure::usage(format!("--format {}: for tables of trials only", form.format.name))
-            .hint(names.join(", "))
+        CommandFailure::usage(format!(
+            "--format {}: this answer has no such form",
+            form.format.name
+        ))
+        .hint(names.join(", "))
     })
 }
 

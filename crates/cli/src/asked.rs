@@ -112,10 +112,10 @@ pub(crate) fn pool_args(
     };
     check_known(folder, &asked)?;
     let quick = folder.experiment().map_err(CommandFailure::usage)?.quick;
-    Ok(pool_args_of(record, asked, quick, again))
+    Ok(pool_args_of(&record, asked, quick, again))
 }
 
-fn pool_args_of(record: PoolRecord, asked: Asked, quick: bool, again: &PoolArgs) -> PoolArgs {
+fn pool_args_of(record: &PoolRecord, asked: Asked, quick: bool, again: &PoolArgs) -> PoolArgs {
     let limit_s = record.p99_limit_us.map(|limit| limit / 1e6);
     let (load, place) = load_and_place(&asked, &again.place);
     PoolArgs {
@@ -219,7 +219,8 @@ mod tests {
         for server in [
             "--server db --sandbox-dir s --disk ssd",
             "--basedir b --my-cnf my.cnf",
-            "--dsn mysql://u@h:1/ --schema mine --i-own-this-schema --defaults-file f --ask-password",
+            "--dsn mysql://u@h:1/ --schema mine --i-own-this-schema --defaults-file f \
+             --ask-password",
         ] {
             let first = pool_command(&format!("truetps pool hot-row {load} {search} {server}"));
             let address = first.place.dsn.clone();
@@ -231,7 +232,7 @@ mod tests {
             let record: PoolRecord = serde_json::from_str(&json).unwrap();
             let again = pool_command("truetps pool --resume x");
             let asked = record.asked.clone().unwrap();
-            let resumed = pool_args_of(record, asked, first.quick, &again);
+            let resumed = pool_args_of(&record, asked, first.quick, &again);
             assert_eq!(format!("{resumed:?}"), format!("{first:?}"), "{server}");
         }
     }

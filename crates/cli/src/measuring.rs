@@ -68,7 +68,7 @@ pub(crate) struct Ending {
     /// Why an external server could not be restored.
     pub(crate) not_left: Option<LabError>,
     pub(crate) is_stopped: bool,
-    /// What the user is told about it, if there is more to say than that the measured part is kept.
+    /// What Ctrl-C has left, if there is more to say than that the measured part is kept.
     pub(crate) what_is_kept: Option<&'static str>,
     /// The command that measures what is missing.
     pub(crate) go_on: Option<String>,

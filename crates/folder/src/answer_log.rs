@@ -20,7 +20,7 @@ const ANSWERS: &str = "answers";
 const HEAD: [u8; 16] = *b"truetps answers1";
 const RECORD_BYTES: usize = 32;
 const CHECKED_BYTES: usize = 28;
-/// In the place of a client: no record follows.
+/// Instead of a client's number: no record follows.
 const END: u32 = u32::MAX;
 /// Workers of a run.
 const FILES_MAX: usize = 4096;

@@ -121,7 +121,7 @@ impl LatencyDecoder {
     }
 }
 
-/// Not negative seconds as milliseconds.
+/// Seconds as milliseconds; `None` if they are negative or not finite.
 fn milliseconds(seconds: &str) -> Option<f64> {
     let seconds: f64 = seconds.parse().ok()?;
     (seconds.is_finite() && seconds >= 0.0).then_some(seconds * 1e3)
@@ -278,7 +278,7 @@ mod tests {
 
     /// A crafted file may have any number of empty slots before a count.
     #[test]
-    fn places_beyond_all_values_have_none() {
+    fn slots_beyond_all_values_have_none() {
         let last = CountIndex::new(1, 3).unwrap();
         assert_eq!(last.value(0), Some(0));
         assert_eq!(last.value(2047), Some(2047));

@@ -10,14 +10,14 @@ use std::sync::atomic::AtomicBool;
 use truetps_record::{
     Counts, EngineFacts, ErrorTally, Experiment, Histogram, Interval, LatencyFigures, Measured,
     MergedPart, NoEvidence, OtherRun, Part, PartOfExperiment, ResourceUse, Trial, TrialPart,
-    Validity,
+    Validity, per_second,
 };
 
 use crate::error::{FolderError, MergeError};
 use crate::file_names::PROBE;
 use crate::folder::ExperimentFolder;
 use crate::merge_script::{merge_script_files, script_run_of};
-use crate::merge_series::{common_open_loop, common_series, per_second};
+use crate::merge_series::{common_open_loop, common_series};
 use crate::part_series::PartSeries;
 use crate::publish::HiddenExperiment;
 use crate::run_file::{LINES_MAX, TEXT_MAX, check_length, open_below};

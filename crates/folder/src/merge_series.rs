@@ -12,6 +12,7 @@ use std::thread;
 
 use truetps_record::{
     BUCKET_MS, Histogram, Interval, LatencyFigures, OpenLoop, Phase, TransactionGap, new_histogram,
+    per_second,
 };
 
 use crate::error::{FolderError, MergeError};
@@ -246,11 +247,6 @@ pub(crate) fn common_open_loop(
 
 fn larger(one: Option<f64>, other: Option<f64>) -> Option<f64> {
     one.into_iter().chain(other).reduce(f64::max)
-}
-
-/// 0 if the time has no length.
-pub(crate) fn per_second(number: u64, length_ms: f64) -> f64 {
-    if length_ms > 0.0 { number as f64 / (length_ms / 1e3) } else { 0.0 }
 }
 
 /// Times of at least a bucket that are in both lists. Each list is in order, and its times do not

@@ -36,7 +36,7 @@ fn put_connections(counts: ConnectionCounts, text: &mut String) {
     }
 }
 
-/// Its samples are added by `add`.
+/// Appends one metric; `add` adds its samples.
 fn put_family(
     (name, kind, help): (&str, MetricKind, &str),
     text: &mut String,

@@ -8,7 +8,8 @@
 //!
 //! Folders import downward only: `trial`, then `external` and `private` beside each other, then
 //! `experiment`, and what plans or runs experiments of its own (`find_max`, `pool`, `explain`,
-//! `crash`, `verify`). How the load of a trial is driven, recorded and judged is the crate `trial`
+//! `crash`, `verify`). `error` has the errors of all of them; `event`, `schedule` and `extension`
+//! are for all. How the load of a trial is driven, recorded and judged is the crate `trial`
 //! (`truetps_trial`).
 //!
 //! - `trial`: `server_provider` (`ServerProvider`) gives each trial a server (`ready_server`): a

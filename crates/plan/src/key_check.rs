@@ -51,8 +51,8 @@ fn lists_for_tables(plan: &toml::Table) -> Vec<PlanError> {
         wrong_value(
             path,
             format!(
-                "is a list without keys: write the section `[{path}]`, with a \
-                                   line `KEY = VALUE` for each"
+                "is a list without keys: write the section `[{path}]`, with a line `KEY = VALUE` \
+                 for each"
             ),
         )
     });

@@ -124,8 +124,8 @@ mod tests {
             "`--ramp-to`: needs `--rate` or `--rate-per-client`"
         );
         assert_eq!(
-            value("load.errors.retry", "`dedlock` is no error class"),
-            "`--retry`: `dedlock` is no error class"
+            value("load.errors.retry", "`dedlock` is not an error class"),
+            "`--retry`: `dedlock` is not an error class"
         );
         let unused = PlanError::UnusedKey {
             key: "workload.key".into(),

@@ -8,8 +8,9 @@
 //!   commands record.
 //! - `servers`: the server, its host and its disk. `settings`: values of settings and their texts;
 //!   secrets.
-//! - `texts`: texts for people are here only if several programs print them.
-//! - `sane`: values that no measurement can have.
+//! - `texts`: texts for people, where several programs print them: dates, near matches, metrics.
+//! - `sane`: values that no measurement can have. `estimate`, `time_span`, `schema_version`, `fnv`:
+//!   what several of these use.
 //!
 //! *Invariant:* no clock, no file, no network, no terminal.
 
@@ -86,7 +87,9 @@ pub use trials::counts::{Counts, ErrorCount, ErrorTally};
 pub use trials::drive::{DriveMode, Protocol, Spacing};
 pub use trials::error_class::{ErrorClass, ServerErrorCode, UnknownErrorClass};
 pub use trials::histogram::{Histogram, LatencyFigures, new_histogram};
-pub use trials::interval::{BUCKET_MS, Interval, LatencyInterval, Phase, TransactionGap};
+pub use trials::interval::{
+    BUCKET_MS, Interval, LatencyInterval, Phase, TransactionGap, per_second,
+};
 pub use trials::measured::{CPU_MIN_US, CpuWindow, Measured, ResourceUse, STEADY_WITHIN};
 pub use trials::open_loop::{OpenLoop, StartCounts};
 pub use trials::other_run::OtherRun;

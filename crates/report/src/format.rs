@@ -381,6 +381,11 @@ pub(crate) fn text_or_nothing(text: Option<String>) -> String {
     text.unwrap_or_else(|| NOTHING.to_owned())
 }
 
+/// The end of a list that is cut off.
+pub(crate) fn and_more(n: usize) -> String {
+    if n == 0 { String::new() } else { format!(" and {n} more") }
+}
+
 /// The parts with `separator` between them; `None` where there is none.
 pub(crate) fn joined(parts: impl IntoIterator<Item = String>, separator: &str) -> Option<String> {
     let parts: Vec<_> = parts.into_iter().collect();

@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use truetps_analysis::{Analysis, Cell, Figure, generator_reason};
 use truetps_record::{DriveMode, EngineFacts, Reason, Trial};
 
+use crate::format::and_more;
 use crate::{ReportInput, format, grouped};
 
 /// The mark beside every figure that the generator limited.
@@ -147,10 +148,6 @@ fn unused(analysis: &Analysis) -> String {
         }
         all => format!("; in {} of {all} configurations {why} the server", shares.len()),
     }
-}
-
-pub(crate) fn and_more(n: usize) -> String {
-    if n == 0 { String::new() } else { format!(" and {n} more") }
 }
 
 /// How the trials were driven, as far as their records say.

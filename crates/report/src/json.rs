@@ -87,7 +87,7 @@ struct ExperimentPart<'a> {
     decided: bool,
 }
 
-/// A trial's place and main figures; the rest is in its `run.json`.
+/// A trial's block, position and main figures; the rest is in its `run.json`.
 #[derive(Serialize)]
 struct ReportedTrial<'a> {
     name: &'a str,

@@ -3,7 +3,7 @@
 use truetps_analysis::{Analysis, Cell, Unsteady};
 
 use crate::format;
-use crate::generator::and_more;
+use crate::format::and_more;
 
 /// Configurations named; the others are counted.
 const SHOWN_MAX: usize = 3;

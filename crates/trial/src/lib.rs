@@ -8,8 +8,8 @@
 //! - `server_session` ([`ServerSession`]): sessions of a server of the MySQL family, and how their
 //!   statements are ended.
 //!
-//! *Invariant:* nothing is changed in a server, except that statements of the load's own sessions
-//! are ended.
+//! *Invariant:* nothing is changed in a server; sessions and statements are ended only where the
+//! caller names them.
 
 mod generator;
 mod pacing;

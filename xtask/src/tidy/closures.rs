@@ -47,7 +47,12 @@ impl NamedClosures {
     pub(super) fn problems(self) -> Vec<String> {
         let Self { count, crowded: mut found } = self;
         let place = "`CLOSURES_MAX` of xtask/src/tidy/closures.rs";
-        found.extend(ratchet(count, CLOSURES_MAX, "closures have names", place));
+        found.extend(ratchet(
+            count,
+            CLOSURES_MAX,
+            "closures have names (functions read better)",
+            place,
+        ));
         found
     }
 }

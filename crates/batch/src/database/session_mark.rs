@@ -17,7 +17,8 @@ pub(super) struct SessionMark(String);
 
 impl SessionMark {
     pub(super) fn new() -> Self {
-        let [high, low] = [(); 2].map(|()| RandomState::new().hash_one(0_u8));
+        let [high, low] =
+            [RandomState::new(), RandomState::new()].map(|state| state.hash_one(0_u8));
         Self(format!("truetps-gateway-{high:016x}{low:016x}"))
     }
 

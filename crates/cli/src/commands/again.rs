@@ -12,8 +12,8 @@ use crate::settings;
 use crate::site::{DSN, usual_dsn};
 use crate::terminal::shown;
 
-/// Flags for the server, its account and its cores; `true`: with a value. The server of `--dsn` is recorded
-/// separately.
+/// Flags for the server, its account and its cores; `true`: with a value. The server of `--dsn` is
+/// recorded separately.
 const CARRIED: [(&str, bool); 8] = [
     ("--basedir", true),
     ("--sandbox-dir", true),

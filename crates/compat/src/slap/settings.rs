@@ -129,7 +129,7 @@ impl SlapSettings {
         }
         let schema = words.text("create-schema").unwrap_or("mysqlslap").to_owned();
         if schema.is_empty() || schema.chars().count() > 64 || schema.contains(['`', '\0']) {
-            return refuse(format!("--create-schema={schema} is not a name of a schema"));
+            return refuse(format!("--create-schema={schema} is not the name of a schema"));
         }
         Ok(Self {
             source: source(words)?,
@@ -335,7 +335,7 @@ fn engines(text: &str) -> Result<Vec<Engine>, WordRefusal> {
         let is_name =
             !name.is_empty() && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_');
         if !is_name {
-            return refuse(format!("--engine: `{name}` is not a name of a storage engine"));
+            return refuse(format!("--engine: `{name}` is not the name of a storage engine"));
         }
         list.push(Engine { name: name.to_owned(), options: options.trim().to_owned() });
     }

@@ -157,7 +157,7 @@ impl MysqlSession {
         outcome
     }
 
-    /// Appends what a `say` appends that cannot fail.
+    /// [`Self::append_sealed`] for a `say` that cannot fail.
     #[inline]
     fn say_all(&mut self, out: &mut Vec<u8>, say: impl FnOnce(&mut Self, &mut Vec<u8>)) {
         let Ok(()) = self.append_sealed(out, |session, out| {

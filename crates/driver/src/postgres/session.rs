@@ -77,7 +77,7 @@ impl PgSession {
         }
     }
 
-    /// Appends what a `say` appends that cannot fail.
+    /// [`Self::append_sealed`] for a `say` that cannot fail.
     #[inline]
     fn say_all(&mut self, out: &mut Vec<u8>, say: impl FnOnce(&mut Machine, &mut Vec<u8>)) {
         let Ok(()) = self.append_sealed(out, |machine, out| {

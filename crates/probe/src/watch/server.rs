@@ -220,24 +220,19 @@ fn understood(
     questions: Vec<ProbeQuestion>,
 ) -> Result<Result<Option<ProbeQuestion>, AbsentSignal>, DriverError> {
     let Some(what) = questions.first().map(|question| question.what) else { return Ok(Ok(None)) };
+    let what = what.to_owned();
     let mut refusals = Vec::new();
-    let mut is_without_data = false;
     for question in questions {
         match server_said(client.query(&question.sql))? {
             Ok(answer) if is_empty(&question, &answer) => {
-                is_without_data = true;
-                break;
+                let why = "the server reports no data for it".to_owned();
+                return Ok(Err(AbsentSignal { what, why }));
             }
             Ok(_) => return Ok(Ok(Some(question))),
             Err(refusal) => refusals.push(refusal),
         }
     }
-    let why = if is_without_data {
-        "the server reports no data for it".to_owned()
-    } else {
-        why_refused(&refusals).unwrap_or_default()
-    };
-    Ok(Err(AbsentSignal { what: what.to_owned(), why }))
+    Ok(Err(AbsentSignal { what, why: why_refused(&refusals).unwrap_or_default() }))
 }
 
 /// An account may see a table without its rows. Sessions and waits are legitimately empty while the

@@ -56,6 +56,11 @@ pub struct Interval {
     pub gaps: Vec<TransactionGap>,
 }
 
+/// 0 if the time has no length.
+pub fn per_second(number: u64, length_ms: f64) -> f64 {
+    if length_ms > 0.0 { number as f64 / (length_ms / 1e3) } else { 0.0 }
+}
+
 impl Interval {
     /// Without latencies, buckets and gaps.
     pub fn of_counts(phase: Phase, start_ms: f64, length_ms: f64, counts: Counts) -> Self {
@@ -64,7 +69,7 @@ impl Interval {
             start_ms,
             length_ms,
             counts,
-            tps: if length_ms > 0.0 { counts.ok as f64 / (length_ms / 1e3) } else { 0.0 },
+            tps: per_second(counts.ok, length_ms),
             response: LatencyFigures::default(),
             open_loop: None,
             buckets: Vec::new(),

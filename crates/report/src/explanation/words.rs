@@ -10,7 +10,7 @@ use truetps_record::{
 };
 
 use super::factors::{corner, factor_name, part_of, ratio_text, with_names};
-use crate::generator::and_more;
+use crate::format::and_more;
 use crate::{durability_of, format, names};
 
 pub(crate) fn role(role: CauseRole) -> &'static str {

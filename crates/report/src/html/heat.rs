@@ -22,7 +22,7 @@ const BYTES_MAX: usize = 120_000;
 const DEGREES: [char; 15] =
     ['1', '2', '3', '4', '5', '6', '7', '8', '9', 'A', 'B', 'C', 'D', 'E', 'F'];
 const LIGHTEST: f64 = 1e-4;
-/// A run of 1 to 26 empty fields is one letter, `a` to `z`.
+/// A run of 1 to 26 empty fields of the picture is one letter, `a` to `z`.
 const EMPTY_RUN_MAX: u8 = 26;
 
 pub(super) struct HeatSection {

@@ -19,7 +19,7 @@ pub(crate) struct Context {
     pub(crate) random: RefCell<Xoroshiro>,
     /// Shared by all clients of a thread.
     pub(crate) distribution: Rc<RandomDistributions>,
-    /// The start that it has claimed; see [`crate::command::CommandRun::control`].
+    /// The start that it has claimed; see `Control::next`.
     pub(crate) claimed_ns: Cell<u64>,
     /// Scheduled time of the start that C code requested; 0: none was requested.
     pub(crate) start_ns: Cell<u64>,

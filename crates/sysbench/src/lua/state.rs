@@ -317,7 +317,7 @@ fn add<A: FromLuaMulti, R: IntoLuaMulti>(
     add_plain((lua, runtime), name, move |lua, arguments| call(lua, &mut *free(&store)?, arguments))
 }
 
-/// Adds a function that does not use the store.
+/// Adds a function; one that needs the store brings it along.
 fn add_plain<A: FromLuaMulti, R: IntoLuaMulti>(
     (lua, runtime): (&Lua, &Table),
     name: &str,

@@ -28,7 +28,7 @@ pub(crate) struct StatementLatency {
     pub(crate) count: u64,
     pub(crate) avg_s: f64,
     pub(crate) max_s: f64,
-    /// Equal for every kind, and in one order.
+    /// Every kind has them of the same shares, in the same order.
     pub(crate) percentiles: Vec<Percentile>,
 }
 

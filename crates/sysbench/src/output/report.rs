@@ -100,8 +100,8 @@ fn stamp(time_s: f64, style: &FigureStyle) -> String {
 
 fn statements(figures: &Figures) -> String {
     let Figures { reads, writes, other, events, errors, reconnects, .. } = *figures;
-    let queries = figures.queries();
-    let [events, queries, errors, reconnects] = [events, queries, errors, reconnects]
+    let total = figures.queries();
+    let [events, queries, errors, reconnects] = [events, total, errors, reconnects]
         .map(|count| format!("{count:<6} ({:.2} per sec.)", figures.per_second(count)));
     format!(
         "\
@@ -110,13 +110,12 @@ SQL statistics:
         read:                            {reads}
         write:                           {writes}
         other:                           {other}
-        total:                           {}
+        total:                           {total}
     transactions:                        {events}
     queries:                             {queries}
     ignored errors:                      {errors}
     reconnects:                          {reconnects}
-",
-        figures.queries()
+"
     )
 }
 

@@ -124,14 +124,18 @@ impl<'a> LoadedScript<'a> {
     }
 }
 
+fn as_typed(option: &str) -> String {
+    option.replace('_', "-")
+}
+
 /// Reports options that the script does not read: sysbench accepts them silently.
 fn tell_unread(sources: &LoadedSources, given: &[(String, u32)]) {
     for unread in sources.unread(given) {
-        let mut text = format!("the script never reads --{}", unread.name);
+        let mut text = format!("truetps: the script never reads --{}", as_typed(&unread.name));
         if let Some(near) = &unread.near {
-            text.extend(["; did you mean --", near, "?"]);
+            text.extend(["; did you mean --", &as_typed(near), "?"]);
         }
-        let text = format!("truetps: {}\n", text.replace('_', "-"));
+        text.push('\n');
         write_to(OutputStream::Stderr, text.as_bytes());
     }
 }
