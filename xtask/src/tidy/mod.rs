@@ -76,6 +76,9 @@ pub(crate) fn run(root: &Path) -> anyhow::Result<()> {
         fs::read_to_string(root.join(path)).ok()
     }));
     pages.insert(name, index);
+    for (name, page) in &pages {
+        problems.extend(page.broken_tables().map(|line| format!("{name}:{line}: a broken table")));
+    }
     problems.extend(links::problems(&pages, |path| root.join(path).exists()));
     problems.extend(languages::problems(&pages));
     for (name, page) in pages.iter().filter(|(name, _)| languages::is_chinese(name)) {

@@ -7,6 +7,8 @@ use pulldown_cmark::{CodeBlockKind, Event, Options, Parser, Tag, TagEnd};
 
 /// Stands for a code span in a text: what it says is in [`PageSection::spans`].
 pub(super) const CODE_SPAN: char = '`';
+/// Stands between the cells of the rule below the head of a table.
+const TABLE_RULE: &str = "---|";
 
 /// In the order of the page. The first section is what precedes the first heading.
 pub(super) struct MarkdownPage {
@@ -74,6 +76,13 @@ impl MarkdownPage {
 
     pub(super) fn links(&self) -> impl Iterator<Item = &PageLink> {
         self.sections.iter().flat_map(|section| &section.links)
+    }
+
+    /// Lines of paragraphs that contain the rule below the head of a table: a reader sees its
+    /// rows as one text.
+    pub(super) fn broken_tables(&self) -> impl Iterator<Item = usize> {
+        let texts = self.sections.iter().flat_map(|section| &section.texts);
+        texts.filter(|text| text.text.contains(TABLE_RULE)).map(|text| text.line)
     }
 
     /// The texts, and the cells of the tables.
@@ -191,5 +200,18 @@ impl PageReader {
 
     fn section(&mut self) -> &mut PageSection {
         self.sections.last_mut().expect("a page begins with a section")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_table_in_a_paragraph_is_found() {
+        let whole = "One.\n\n| a | b |\n|---|---|\n| 1 | 2 |\n";
+        assert_eq!(MarkdownPage::parse(whole).broken_tables().count(), 0);
+        let wrapped = "# Head\n\nOne. | a | b | |---|---|\n| 1 | 2 |\n";
+        assert_eq!(MarkdownPage::parse(wrapped).broken_tables().collect::<Vec<_>>(), [3]);
     }
 }
