@@ -27,6 +27,10 @@
 //! - `crashes`: what the crashes of an experiment lost together.
 //! - `absence` ([`Absent`]): why a figure is not known; reports have the words.
 //!
+//! A stall passes through `ProbeReading` (`probe`), `TimedReading` (`recording`), `ProbeSample` (a
+//! line of `probe.jsonl`), `ProbeSeries` (`record`), [`LoadedTrial`], [`TrialDetail`], `Stalls`,
+//! `Stall`, `Coincident`, then `StallRow` and `StallSection` (`report`).
+//!
 //! The ledger and the stalls of a trial are in no file: each reader computes them from
 //! `intervals.jsonl` and `probe.jsonl`, so that an old folder gets the better formula.
 //!

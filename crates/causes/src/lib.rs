@@ -19,6 +19,12 @@
 //! `linear` estimate, `hadamard` has the designs, and `findings` what is known at any time. All
 //! values are natural logarithms of throughput.
 //!
+//! A mixture of `truetps explain` passes through `NamedBy` (`cli`), `ExplainSide`, `Candidate`
+//! (`lab`), `ExplainedFactor`, `Explanation` (`explanation.json`), [`CauseQuestion`],
+//! `Investigation`, `Mixture`, `Batch` (`adaptive`), `MixtureTrials` (`lab`), `ScheduledTrial`,
+//! `Trial`, then as ln(tps) through `Cells` or `Screen`, `LogEstimate`, `Findings`. `ExplainedRun`
+//! (`archive`) has the same findings from the folder: it replays the results.
+//!
 //! *Invariant:* no clock, no file, no network. The same question and the same results always lead
 //! to the same batches and findings: resuming, and every report of a folder, depend on it.
 

@@ -12,6 +12,11 @@
 //! - `merge` ([`merge_parts`]): the folders of the parts of one load as one folder; it needs no
 //!   server.
 //!
+//! A part of a load passes through `Part` (`record`), `PartsTable` and `Meeting` (`lab`),
+//! `StartGate` (`trial`), `Observer::start` (`engine`), `CommonStart` (`run.json`), then
+//! [`merge_parts`] and `CommonSeries`. A script's load has a `PartsMeeting` (`sysbench`), which
+//! `cli` makes from a `ScriptMeeting` (`lab`).
+//!
 //! *Invariants:* only this crate knows the folder's format; every file is read by
 //! `run_file::open_below`, which follows no link below the run folder; no clock and no network.
 

@@ -4,6 +4,12 @@
 //! The order makes the result true: an answer is in the log before it counts, the load has ended
 //! and every answer is known before the table is read, and only then the verdict is written. What
 //! is on disk is enough for another comparison.
+//!
+//! A row passes through `RowIdentity`, `RowLoad` (`workload`), `HttpSession` or `MysqlSession`
+//! (`driver`), `Drive`, `AnsweredRow`, `AnswerWriter` (`engine`), `AnswerLogWriter` (`folder`);
+//! then, read again, through `RowSpool`, and from the table through `TableReader`, `FoundRow`,
+//! `RowComparer`, to `RowComparison`, `Verification` (`verification.json`), `VerifiedRun`
+//! (`archive`).
 
 mod answer_log;
 mod compare;
