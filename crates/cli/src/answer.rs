@@ -106,11 +106,12 @@ fn drawn(answer: &dyn ReportAnswer, form: AnswerForm) -> Result<String, CommandF
     form.format.draw(answer, screen()).ok_or_else(|| {
         let others = FORMATS.iter().filter(|other| other.draw(answer, screen()).is_some());
         let names: Vec<_> = others.map(|other| other.name).collect();
+        let name = form.format.name;
         CommandFailure::usage(format!(
-            "--format {}: this answer has no such form",
-            form.format.name
+            "--format {name}: this answer has no {name}, only {}",
+            names.join(", ")
         ))
-        .hint(names.join(", "))
+        .hint("name one of these formats with --format")
     })
 }
 
@@ -210,5 +211,43 @@ pub(crate) fn warn_of(run: &Run) {
 pub(crate) fn warn_of_parts(run: &Run) {
     if let Some(problem) = truetps_report::incomplete(&run.experiment) {
         print_line(&format!("warning: {}: {problem}", shown(&run.path).display()));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use truetps_report::{AnswerFormat, Document, TextScreen};
+
+    use super::*;
+
+    /// Text, Markdown and JSON alone.
+    struct PlainAnswer;
+
+    impl ReportAnswer for PlainAnswer {
+        fn summary(&self, _: TextScreen) -> String {
+            String::new()
+        }
+
+        fn documents(&self) -> Vec<Document> {
+            Vec::new()
+        }
+
+        fn json(&self) -> String {
+            "{}".to_owned()
+        }
+
+        fn verdict(&self) -> AnswerVerdict {
+            AnswerVerdict::Good
+        }
+    }
+
+    #[test]
+    fn an_answer_names_the_formats_that_it_has() {
+        let csv = AnswerForm { format: AnswerFormat::named("csv").unwrap(), full: false };
+        let said = format!("{:?}", drawn(&PlainAnswer, csv).unwrap_err());
+        assert!(
+            said.contains("--format csv: this answer has no csv, only text, json, md"),
+            "{said}"
+        );
     }
 }

@@ -33,13 +33,13 @@ pub(crate) fn asked(
             // The settings have the password, too: an address of theirs is read there again.
             dsn: dsn.filter(|_| place.dsn.is_some()),
             name: place.server.clone(),
-            basedir: place.basedir.as_deref().map(text),
-            sandbox_dir: place.sandbox.sandbox_dir.as_deref().map(text),
-            my_cnf: place.my_cnf.as_deref().map(text),
+            basedir: place.basedir.as_deref().map(from_the_root),
+            sandbox_dir: place.sandbox.sandbox_dir.as_deref().map(from_the_root),
+            my_cnf: place.my_cnf.as_deref().map(from_the_root),
             disk: place.disk.clone(),
             schema: place.schema.clone(),
             schema_is_theirs: place.i_own_this_schema,
-            defaults_file: place.defaults_file.as_deref().map(text),
+            defaults_file: place.defaults_file.as_deref().map(from_the_root),
             asks_password: place.ask_password,
             ..AskedServer::default()
         },
@@ -47,8 +47,9 @@ pub(crate) fn asked(
     }
 }
 
-fn text(path: &Path) -> String {
-    path.display().to_string()
+/// The command that goes on may be typed in another folder.
+fn from_the_root(path: &Path) -> String {
+    std::path::absolute(path).unwrap_or_else(|_| path.to_owned()).display().to_string()
 }
 
 /// The arguments of an earlier explanation, which `again` continues.
@@ -217,9 +218,9 @@ mod tests {
         let load = "--set sort_buffer_size=1M --warm-up 0.5 --measure 2 --table-rows 700 --pin=0";
         let search = "--seed 7 --current 9 --p99 20ms --rate 300/s --instances 3 --most 40";
         for server in [
-            "--server db --sandbox-dir s --disk ssd",
-            "--basedir b --my-cnf my.cnf",
-            "--dsn mysql://u@h:1/ --schema mine --i-own-this-schema --defaults-file f \
+            "--server db --sandbox-dir /s --disk ssd",
+            "--basedir /b --my-cnf /my.cnf",
+            "--dsn mysql://u@h:1/ --schema mine --i-own-this-schema --defaults-file /f \
              --ask-password",
         ] {
             let first = pool_command(&format!("truetps pool hot-row {load} {search} {server}"));
@@ -243,6 +244,19 @@ mod tests {
         let first = pool_command("truetps pool");
         let address = Some("mysql://u@h:1/".to_owned());
         assert_eq!(asked(&first.load, &first.generator, &first.place, address).server.dsn, None);
+    }
+
+    /// The search may go on from another folder.
+    #[test]
+    fn files_and_folders_are_recorded_from_the_root() {
+        let first = pool_command("truetps pool --sandbox-dir s --my-cnf ./my.cnf --basedir b");
+        let server = asked(&first.load, &first.generator, &first.place, None).server;
+        let here = std::env::current_dir().unwrap();
+        for (recorded, name) in
+            [(server.sandbox_dir, "s"), (server.my_cnf, "my.cnf"), (server.basedir, "b")]
+        {
+            assert_eq!(recorded, here.join(name).to_str().map(str::to_owned));
+        }
     }
 
     #[test]

@@ -96,7 +96,11 @@ impl NamedSide {
 }
 
 fn unknown_side(word: &str) -> CommandFailure {
-    let message = format!("{word}: is not a file, a folder, a named server or a list of settings");
+    let looked_for = std::path::absolute(word).ok().filter(|_| !word.contains("://"));
+    let looked_for = looked_for.map(|path| format!(" ({})", path.display())).unwrap_or_default();
+    let message = format!(
+        "{word}: is not a file, a folder{looked_for}, a named server or a list of settings"
+    );
     let hint = if word.contains("://") {
         "explain measures mixtures on private servers: write the server's settings with `truetps \
          server capture`, and name that file"

@@ -21,7 +21,9 @@ pub(crate) fn of_file(
         server_options(path, binary.flavour, &binary.version.to_string()).map_err(|error| {
             let text = error.to_string();
             let text = text.strip_prefix(&format!("{shown}: ")).unwrap_or(&text);
-            CommandFailure::usage(format!("{flag}: {text}"))
+            // A command that goes on may be typed in another folder.
+            let looked_for = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
+            CommandFailure::usage(format!("--my-cnf {}: {text}", looked_for.display()))
                 .advised_by(&error)
                 .or_hint("name a my.cnf that a server reads (docs/reference/server.md)")
         })?;

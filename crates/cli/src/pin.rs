@@ -45,12 +45,15 @@ fn cores(text: &str) -> Result<Vec<u32>, String> {
         list.extend(first..=last);
     }
     list.sort_unstable();
-    list.dedup();
-    Ok(list)
+    match list.array_windows().find(|[core, next]| core == next) {
+        Some([core, _]) => Err(format!("core {core} is named twice")),
+        None => Ok(list),
+    }
 }
 
 fn core(word: &str) -> Result<u32, String> {
-    word.trim().parse().map_err(|_| format!("`{word}` is not the number of a core"))
+    let number = word.parse().ok().filter(|core: &u32| core.to_string() == word);
+    number.ok_or_else(|| format!("`{word}` is not the number of a core"))
 }
 
 #[cfg(test)]
@@ -74,6 +77,14 @@ mod tests {
             ("1-0", &[0, 1]),
             ("x", &[0, 1]),
             ("auto", &[0]),
+            ("0,0", &[0, 1]),
+            ("0-1,1", &[0, 1, 2]),
+            ("+0", &[0, 1]),
+            ("00", &[0, 1]),
+            (" 0", &[0, 1]),
+            ("0 ", &[0, 1]),
+            ("0,", &[0, 1]),
+            ("0--1", &[0, 1, 2]),
         ] {
             assert!(split(wrong, allowed).is_err(), "{wrong} of {allowed:?}");
         }

@@ -1,6 +1,7 @@
 //! Errors that stop an experiment.
 
 use std::path::PathBuf;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use thiserror::Error;
 use truetps_driver::{DriverError, Endpoint};
@@ -133,6 +134,11 @@ pub enum LabError {
     Verify(#[from] VerifyError),
     #[error("interrupted")]
     Interrupted,
+}
+
+/// Nothing more is begun once the user has ended the run.
+pub(crate) fn unless_stopped(stop: &AtomicBool) -> Result<(), LabError> {
+    if stop.load(Ordering::Relaxed) { Err(LabError::Interrupted) } else { Ok(()) }
 }
 
 impl LabError {

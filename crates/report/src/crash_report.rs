@@ -144,7 +144,9 @@ pub(crate) fn verdicts(analysis: &CrashAnalysis) -> Vec<String> {
             found.join(" and ")
         )
     }));
-    if verdicts.is_empty() {
+    if of_plan.is_empty() {
+        verdicts.push("no configuration of the plan was crashed".to_owned());
+    } else if verdicts.is_empty() {
         let has_lost = of_plan.iter().any(|(_, one)| one.lost_max > 0);
         verdicts.push(
             if has_lost { "losses only where the settings allow them" } else { "nothing was lost" }

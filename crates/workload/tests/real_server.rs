@@ -57,7 +57,12 @@ fn server() -> Option<Server> {
         &chosen_settings(memory, load, binary.flavour, binary.version),
     );
     settings.set("innodb_buffer_pool_size", SettingValue::Text("64M".to_owned()));
-    let sandbox = Sandbox::create(home.home(), &binary, &SandboxOptions::default()).unwrap();
+    let sandbox = Sandbox::create(
+        home.home(),
+        &binary,
+        &SandboxOptions::new(Settings::empty(binary.family())),
+    )
+    .unwrap();
     let server = sandbox.start(&StartOptions::new(settings)).unwrap();
     let mut client =
         Client::connect_unix(server.socket(), "root", None, Duration::from_mins(1)).unwrap();

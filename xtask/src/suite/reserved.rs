@@ -47,18 +47,28 @@ pub(super) fn reserved_tests(root: &Path) -> anyhow::Result<Vec<ReservedTest>> {
     Ok(found)
 }
 
-/// Names of the functions that reserve the machine.
+/// Names of the tests that reserve the machine.
 fn names_in(text: &str) -> Vec<&str> {
-    let (mut function, mut names) = ("", Vec::new());
+    let (mut follows_test, mut test, mut names) = (false, None, Vec::new());
     for line in text.lines().map(str::trim) {
-        if let Some(rest) = line.strip_prefix("fn ") {
-            function = rest.split(['(', '<']).next().unwrap_or_default();
+        if line == "#[test]" {
+            follows_test = true;
+        } else if let Some(name) = declared_function(line) {
+            test = std::mem::take(&mut follows_test).then_some(name);
         }
         if RESERVATIONS.iter().any(|words| line.starts_with(words)) {
-            names.push(function);
+            names.extend(test);
         }
     }
     names
+}
+
+fn declared_function(line: &str) -> Option<&str> {
+    let (before, rest) = line.split_once("fn ")?;
+    let is_declared = before.split_whitespace().all(|word| {
+        word.starts_with("pub") || ["async", "const", "extern", "unsafe"].contains(&word)
+    });
+    rest.split(['(', '<']).next().filter(|_| is_declared)
 }
 
 #[cfg(test)]
@@ -70,8 +80,15 @@ mod tests {
         let text = "fn helper() {}\n\n#[test]\nfn quick() {\n    let _machine = \
                     quiet_machine();\n}\n\
                     \n#[test]\nfn shared() {\n    let _machine = share_machine();\n}\n\
-                    \nmod a {\n    fn busy() {\n        let _machine = take_machine();\n    }\n}\n";
+                    \nmod a {\n    #[test]\n    fn busy() {\n        let _machine = \
+                    take_machine();\n    }\n}\n";
         assert_eq!(names_in(text), ["quick", "busy"]);
+        let helper = "#[test]\nfn a() {}\n\n/// #[test]\nfn helper() {\n    let _machine = \
+                      quiet_machine();\n}\n";
+        assert_eq!(names_in(helper), [""; 0]);
+        let attributed = "#[test]\n#[expect(clippy::panic, reason = \"a test\")]\n// Slow.\nfn b() \
+                          {\n    let _machine = take_machine();\n}\n";
+        assert_eq!(names_in(attributed), ["b"]);
     }
 
     #[test]

@@ -46,6 +46,27 @@ impl CountedLines {
     }
 }
 
+/// The number of the first line that opens a doc test, which no step of the CI would run: a block
+/// that does not say that it is text.
+pub(super) fn doc_test(text: &str) -> Option<usize> {
+    let mut is_open = false;
+    for (number, line) in (1..).zip(text.lines().map(str::trim)) {
+        let Some(comment) = line.strip_prefix("///").or_else(|| line.strip_prefix("//!")) else {
+            is_open = false;
+            continue;
+        };
+        let comment = comment.trim_start();
+        let fence = comment.strip_prefix("```").or_else(|| comment.strip_prefix("~~~"));
+        if let Some(kind) = fence {
+            if !is_open && kind != "text" {
+                return Some(number);
+            }
+            is_open = !is_open;
+        }
+    }
+    None
+}
+
 fn is_riddle(line: &str) -> bool {
     let line = line.trim_start();
     let comment = line.strip_prefix("/// ").or_else(|| line.strip_prefix("//! "));
@@ -66,6 +87,21 @@ mod tests {
             &wide[2..]
         ));
         assert_eq!((lines.riddles, lines.wide), (2, 1));
+    }
+
+    /// `cargo test --doc` would compile them, which no step runs.
+    #[test]
+    fn a_doc_comment_shows_text_alone() {
+        let fine = "//! ```text\n//! a\n//! ```\n\n/// ```text\n/// b\n/// ```\nfn f() {}\n";
+        assert_eq!(doc_test(fine), None);
+        for (wrong, line) in [
+            ("//! ```\n//! a();\n//! ```\n", 1),
+            ("//! ```text\n//! ```\n    /// ```rust\n    /// ```\n", 3),
+            ("/// ```no_run\n", 1),
+            ("/// ~~~\n", 1),
+        ] {
+            assert_eq!(doc_test(wrong), Some(line), "{wrong}");
+        }
     }
 
     #[test]

@@ -166,5 +166,7 @@ fn code_problems<'a>(name: &'a str, text: &'a str) -> impl Iterator<Item = Strin
         let at = text.lines().position(|line| line.contains(&word))?;
         Some(format!("{name}:{}: `{word}`", at + 1))
     });
-    long.into_iter().chain(left)
+    let doc_test = lines::doc_test(text)
+        .map(|line| format!("{name}:{line}: doc tests are not run: write ```text, and a #[test]"));
+    long.into_iter().chain(left).chain(doc_test)
 }

@@ -51,8 +51,13 @@ impl TestServer {
 
     pub(crate) fn start(binary: &ServerBinary, settings: &[(&str, &str)]) -> Self {
         let home = TestHome::new();
-        let sandbox = Sandbox::create(home.home(), binary, &SandboxOptions::default()).unwrap();
-        let mut all = Settings::default();
+        let sandbox = Sandbox::create(
+            home.home(),
+            binary,
+            &SandboxOptions::new(Settings::empty(binary.family())),
+        )
+        .unwrap();
+        let mut all = Settings::empty(binary.family());
         for (name, value) in settings {
             all.set(name, SettingValue::Text((*value).to_owned()));
         }

@@ -232,3 +232,24 @@ impl TruetpsCommand {
         )
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use clap::{Command, CommandFactory};
+
+    use super::*;
+
+    fn check_aliases(command: &Command) {
+        for arg in command.get_arguments().filter(|arg| arg.is_positional()) {
+            let aliases = arg.get_all_aliases().unwrap_or_default();
+            assert!(aliases.is_empty(), "{} {arg}: {aliases:?}", command.get_name());
+        }
+        command.get_subcommands().for_each(check_aliases);
+    }
+
+    /// Help shows them as flags, which there are not.
+    #[test]
+    fn a_word_without_a_flag_has_no_alias() {
+        check_aliases(&Cli::command());
+    }
+}

@@ -29,7 +29,7 @@ use crate::times;
     the advice was checked; 4 no trial gave a result. `truetps help reference/pool`")]
 pub(crate) struct PoolArgs {
     /// The load: name of a plan (`truetps plan list`), a TOML file, or a workload; default: insert
-    #[arg(visible_alias = "plan", value_name = "PLAN", add = ArgValueCompleter::new(Words::Plans))]
+    #[arg(add = ArgValueCompleter::new(Words::Plans))]
     pub(crate) plan: Option<String>,
     /// Fewer and shorter trials: an answer in about three minutes, with wider intervals
     #[arg(long)]

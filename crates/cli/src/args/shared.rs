@@ -82,8 +82,9 @@ pub(crate) struct GeneratorArgs {
     /// OS threads of the load generator; default: half of the cores, at least one
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1024))]
     pub(crate) workers: Option<u32>,
-    /// Bind generator and private server to separate cores: a list for the generator, such
-    /// as 3 or 0-1,4, or auto
+    /// Bind the threads that drive clients, and the private server, to separate cores: a list for
+    /// these threads, such as 3 or 0-1,4, or auto. Threads that record the run and watch the server
+    /// are not bound
     #[arg(long, value_name = "CORES", num_args = 0..=1, default_missing_value = "auto")]
     pub(crate) pin: Option<String>,
 }

@@ -77,11 +77,12 @@ fn on_its_server(experiment: &Experiment, words: &[&str]) -> String {
     if let Some(address) = address(experiment) {
         words.extend([DSN.to_owned(), quoted(address)]);
     }
-    words.extend(carried(&experiment.command));
+    words.extend(carried(&experiment.command, experiment.sandbox_dir.as_deref()));
     words.join(" ")
 }
 
-fn carried(typed: &[String]) -> Vec<String> {
+/// `sandbox_dir`: the folder that was used, whose name does not depend on where a command is typed.
+fn carried(typed: &[String], sandbox_dir: Option<&str>) -> Vec<String> {
     let mut carried = Vec::new();
     let mut words = typed.iter();
     while let Some(word) = words.next() {
@@ -90,6 +91,8 @@ fn carried(typed: &[String]) -> Vec<String> {
         match CARRIED.iter().find(|(flag, _)| *flag == name) {
             Some((flag, true)) => {
                 let value = value.or_else(|| words.next().map(String::as_str)).unwrap_or_default();
+                let used = sandbox_dir.filter(|_| *flag == "--sandbox-dir");
+                let value = used.unwrap_or(value);
                 carried.extend([(*flag).to_owned(), quoted(value)]);
             }
             Some((flag, false)) => {
@@ -146,6 +149,10 @@ mod tests {
         let typed = "truetps sweep p.toml --dsn mysql://a@h/ --blocks 3 --schema=it's \
                      --i-own-this-schema --runs x";
         let typed: Vec<_> = typed.split(' ').map(str::to_owned).collect();
-        assert_eq!(carried(&typed).join(" "), "--schema 'it'\\''s' --i-own-this-schema");
+        assert_eq!(carried(&typed, None).join(" "), "--schema 'it'\\''s' --i-own-this-schema");
+        for typed in ["--sandbox-dir=boxes", "--sandbox-dir boxes"] {
+            let typed: Vec<_> = typed.split(' ').map(str::to_owned).collect();
+            assert_eq!(carried(&typed, Some("/a/boxes")), ["--sandbox-dir", "'/a/boxes'"]);
+        }
     }
 }

@@ -201,12 +201,12 @@ impl TryoutServer {
             })?;
         let options = SandboxOptions {
             disk: args.disk.as_deref().map(private_disk).transpose()?,
-            ..SandboxOptions::default()
+            ..SandboxOptions::new(Settings::empty(binary.family()))
         };
         print_progress(&format!("starting a private server: {}\n", binary.path.display()));
         let sandbox = Sandbox::create(&home, &binary, &options).map_err(CommandFailure::broken)?;
         let running = sandbox
-            .start(&StartOptions::new(Settings::default()))
+            .start(&StartOptions::new(Settings::empty(binary.family())))
             .map_err(CommandFailure::broken)?;
         create_readings(&running).map_err(CommandFailure::broken)?;
         // Until now the disk was as fast as the host's, so that the server is soon ready.

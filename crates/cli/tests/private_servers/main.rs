@@ -17,6 +17,7 @@ mod disks_and_crashes;
 mod explain;
 mod find_max;
 mod gateway;
+mod interrupts;
 mod kills_on_disks;
 mod ledger;
 mod named_on_disks;

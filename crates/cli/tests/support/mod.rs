@@ -18,7 +18,7 @@ use std::time::Duration;
 use serde_json::Value;
 use truetps_disk::{DiskCrash, DiskProfile, LabLevel};
 use truetps_driver::Client;
-use truetps_record::SettingValue;
+use truetps_record::{Family, SettingValue};
 use truetps_sandbox::{
     Home, RunningServer, Sandbox, SandboxDisk, SandboxError, SandboxOptions, ServerBinary,
     ServerVersion, Settings, StartOptions,
@@ -63,11 +63,14 @@ impl Owned {
 
     pub(crate) fn start_in(home: &Home, binary: &ServerBinary, settings: &[(&str, &str)]) -> Self {
         // Options that the datadir must be created with.
-        let mut made_with = Settings::default();
+        let mut made_with = Settings::empty(binary.family());
         for (name, value) in settings.iter().filter(|(name, _)| *name == "lower_case_table_names") {
             made_with.set(name, SettingValue::Text((*value).to_owned()));
         }
-        let options = SandboxOptions { settings: made_with, ..SandboxOptions::default() };
+        let options = SandboxOptions {
+            settings: made_with,
+            ..SandboxOptions::new(Settings::empty(binary.family()))
+        };
         let sandbox = Sandbox::create(home, binary, &options).unwrap();
         let (server, port) =
             start(&sandbox, &[&[(redo_setting(binary), "32M")], settings].concat());
@@ -125,7 +128,10 @@ impl Owned {
             seed: 1,
             helper: env!("CARGO_BIN_EXE_truetps").into(),
         };
-        let options = SandboxOptions { disk: Some(disk), ..SandboxOptions::default() };
+        let options = SandboxOptions {
+            disk: Some(disk),
+            ..SandboxOptions::new(Settings::empty(binary.family()))
+        };
         let sandbox = Sandbox::create(home.home(), binary, &options).unwrap();
         let (server, port) =
             start(&sandbox, &[&[(redo_setting(binary), "32M")], settings].concat());
@@ -215,7 +221,7 @@ fn start_at(
     port: u16,
     settings: &[(&str, &str)],
 ) -> Result<RunningServer, SandboxError> {
-    let mut all = Settings::default();
+    let mut all = Settings::empty(Family::Mysql);
     let mut set = |name: &str, value: &str| all.set(name, SettingValue::Text(value.to_owned()));
     set("skip_networking", "OFF");
     set("bind_address", "127.0.0.1");

@@ -107,11 +107,16 @@ fn status(client: &mut Client, name: &str) -> u64 {
 /// A small server; the folder and the sandbox that it needs for as long as it runs.
 fn start(binary: &ServerBinary, max_connections: i64) -> (RunningServer, Sandbox, TestHome) {
     let home = TestHome::new();
-    let mut settings = Settings::default();
+    let mut settings = Settings::empty(binary.family());
     settings.set("innodb_buffer_pool_size", SettingValue::Text("64M".to_owned()));
     settings.set("innodb_log_file_size", SettingValue::Text("16M".to_owned()));
     settings.set("max_connections", SettingValue::Int(max_connections));
-    let sandbox = Sandbox::create(home.home(), binary, &SandboxOptions::default()).unwrap();
+    let sandbox = Sandbox::create(
+        home.home(),
+        binary,
+        &SandboxOptions::new(Settings::empty(binary.family())),
+    )
+    .unwrap();
     let server = sandbox.start(&StartOptions::new(settings)).unwrap();
     (server, sandbox, home)
 }

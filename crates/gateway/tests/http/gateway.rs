@@ -21,8 +21,13 @@ impl TestDatabase {
     pub(crate) fn start(test: &str) -> Option<Self> {
         let binary = mariadb(test)?;
         let home = TestHome::new();
-        let sandbox = Sandbox::create(home.home(), &binary, &SandboxOptions::default()).unwrap();
-        let running = sandbox.start(&StartOptions::new(Settings::default())).unwrap();
+        let sandbox = Sandbox::create(
+            home.home(),
+            &binary,
+            &SandboxOptions::new(Settings::empty(binary.family())),
+        )
+        .unwrap();
+        let running = sandbox.start(&StartOptions::new(Settings::empty(binary.family()))).unwrap();
         running.connect(SOON).unwrap().execute("CREATE DATABASE gateway").unwrap();
         let database = Self { running, _sandbox: sandbox, _home: home };
         database.run(

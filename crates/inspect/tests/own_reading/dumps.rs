@@ -29,7 +29,12 @@ fn started(home: &TestHome, binary: &ServerBinary) -> (Sandbox, RunningServer) {
             settings.set(name, SettingValue::Text(value.to_owned()));
         }
     }
-    let sandbox = Sandbox::create(home.home(), binary, &SandboxOptions::default()).unwrap();
+    let sandbox = Sandbox::create(
+        home.home(),
+        binary,
+        &SandboxOptions::new(Settings::empty(binary.family())),
+    )
+    .unwrap();
     let server = sandbox.start(&StartOptions::new(settings)).unwrap();
     (sandbox, server)
 }

@@ -97,12 +97,10 @@ pub fn crash(
         command: request.command.clone(),
         is_complete: false,
     };
-    let name = format!("{}-{}", run.name, clock::folder_stamp());
-    let folder = CrashFolder::create(request.runs, &name, &run)?;
     let mut laboratory =
-        CrashLaboratory { request, options, program, fixed, server, folder, run, crashes: 0 };
+        CrashLaboratory { request, options, program, fixed, server, folder: None, run, crashes: 0 };
     laboratory.run(listener)?;
-    Ok(laboratory.folder)
+    laboratory.folder.ok_or(LabError::Interrupted)
 }
 
 struct CrashLaboratory<'a> {
@@ -111,7 +109,8 @@ struct CrashLaboratory<'a> {
     program: &'a ServerProgram,
     fixed: Settings,
     server: ServerFacts,
-    folder: CrashFolder,
+    /// `None`: nothing has crashed so far.
+    folder: Option<CrashFolder>,
     run: CrashRun,
     /// So far.
     crashes: u32,
@@ -127,7 +126,17 @@ impl<'a> CrashLaboratory<'a> {
             }
         }
         self.run.is_complete = true;
-        Ok(self.folder.write(&self.run)?)
+        Ok(self.folder()?.write(&self.run)?)
+    }
+
+    /// It is made when the first crash is recorded.
+    fn folder(&mut self) -> Result<CrashFolder, LabError> {
+        if let Some(folder) = &self.folder {
+            return Ok(folder.clone());
+        }
+        let name = format!("{}-{}", self.run.name, clock::folder_stamp());
+        let folder = CrashFolder::create(self.request.runs, &name, &self.run)?;
+        Ok(self.folder.insert(folder).clone())
     }
 
     /// The controls first: where they fail, all else proves nothing.
@@ -169,6 +178,9 @@ impl<'a> CrashLaboratory<'a> {
         random.shuffle(&mut crashes);
         let mut prepared = None;
         for one in crashes {
+            if self.request.stop.load(Ordering::Relaxed) {
+                return Ok(false);
+            }
             let (crashed, server) = match prepared.take() {
                 Some(prepared) => prepared,
                 None => self.prepare(cell, listener)?,
@@ -183,13 +195,10 @@ impl<'a> CrashLaboratory<'a> {
             let Some(outcome) = crashed.crash(server, one, number, &mut random)? else {
                 return Ok(false);
             };
-            self.folder.append(&outcome.record)?;
+            self.folder()?.append(&outcome.record)?;
             self.crashes = number;
             // A server that does not start any more leaves its data to a new one.
             prepared = outcome.server.map(|server| (crashed, server));
-            if self.request.stop.load(Ordering::Relaxed) {
-                return Ok(false);
-            }
         }
         Ok(true)
     }
@@ -276,6 +285,7 @@ impl<'a> CrashLaboratory<'a> {
             self.run.disk = disks.disk_facts(name, &found);
         }
         self.run.table_check = table_check.map(|check| check.name().to_owned());
-        Ok(self.folder.write(&self.run)?)
+        // Before the first crash it is a part of the record that is made then.
+        self.folder.as_ref().map_or(Ok(()), |folder| Ok(folder.write(&self.run)?))
     }
 }

@@ -22,7 +22,7 @@ use truetps_sandbox::ServerLoad;
 use truetps_trial::{FAILED_SHARE_MAX, RanTrial, StartGate, TrialContext, load_of};
 use truetps_workload::Workload;
 
-use crate::error::LabError;
+use crate::error::{LabError, unless_stopped};
 use crate::event::{ExperimentEvent, Listener};
 use crate::experiment::duration::Remaining;
 use crate::experiment::request::ExperimentRequest;
@@ -225,13 +225,14 @@ impl<'a> PreparedExperiment<'a> {
         }
     }
 
-    /// The folder of a new experiment.
+    /// The folder of a new experiment, unless the user has ended it before its first trial.
     pub(crate) fn create_folder(
         &self,
         plan: &Plan,
         experiment: &Experiment,
         listener: &mut dyn Listener,
     ) -> Result<ExperimentFolder, LabError> {
+        unless_stopped(self.request.stop)?;
         let name = format!("{}-{}", plan.name, clock::folder_stamp());
         let folder = ExperimentFolder::create(self.request.runs, &name, plan, experiment)?;
         folder.not_latest().into_iter().for_each(|warning| listener.warn(warning.to_owned()));

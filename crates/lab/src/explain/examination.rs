@@ -13,7 +13,7 @@ use truetps_sandbox::{
     Catalogue, Home, HostLimits, Needs, ServerLoad, Settings, check_limits, raise_open_files,
 };
 
-use crate::error::LabError;
+use crate::error::{LabError, unless_stopped};
 use crate::event::{ExperimentEvent, Listener};
 use crate::experiment::ExperimentRequest;
 use crate::experiment::setup::{PreparedServers, server_settings, warn_of_leftovers};
@@ -130,6 +130,7 @@ fn examine(
     ));
     let mut live = Vec::new();
     for side in sides {
+        unless_stopped(request.stop)?;
         let started = servers.start_side(side.program, &side.settings);
         live.push(started.map_err(|source| LabError::Side {
             side: side.name.clone(),
@@ -163,6 +164,7 @@ fn examine(
         .map(|one| one.name.clone())
         .collect();
     servers.set_at_start(&at_start);
+    unless_stopped(request.stop)?;
     // All mixtures on a side's program have its settings that are not factors.
     for side in sides {
         for (name, value) in &side.settings {

@@ -72,6 +72,9 @@ pub fn explain(
 ) -> Result<Finished, LabError> {
     let (mut prepared, examined) = set_up(request, sides, listener)?;
     let explanation = explanation(request, sides, options, &prepared, examined)?;
+    for side in [&explanation.a, &explanation.b] {
+        prepared.provider.prepare_for(&side.configuration, listener)?;
+    }
     let experiment = planned_experiment(request, &prepared, Vec::new());
     let folder = prepared.create_folder(request.plan, &experiment, listener)?;
     folder.write_explanation(&explanation)?;

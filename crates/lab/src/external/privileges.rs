@@ -84,9 +84,14 @@ mod tests {
         let fetched = fetched_server(test, "mariadb-11.8").map(|server| server.binary);
         for binary in mariadb(test).into_iter().chain(fetched) {
             let home = TestHome::new();
-            let sandbox =
-                Sandbox::create(home.home(), &binary, &SandboxOptions::default()).unwrap();
-            let server = sandbox.start(&StartOptions::new(Settings::default())).unwrap();
+            let sandbox = Sandbox::create(
+                home.home(),
+                &binary,
+                &SandboxOptions::new(Settings::empty(binary.family())),
+            )
+            .unwrap();
+            let server =
+                sandbox.start(&StartOptions::new(Settings::empty(binary.family()))).unwrap();
             let mut root = server.connect(Duration::from_secs(20)).unwrap();
             root.execute("CREATE USER low@localhost").unwrap();
             let target = truetps_driver::Target::parse(&format!(

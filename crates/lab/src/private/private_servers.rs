@@ -474,17 +474,7 @@ impl<'a> PrivateServers<'a> {
         }
         let server_index = self.server_index_of(configuration);
         let levels = self.servers[server_index].start_levels(self.plan, configuration);
-        let of_data = self.data_levels(&levels);
-        let known = self.prepared.iter().position(|prepared| {
-            prepared.server_index == server_index && prepared.levels == of_data
-        });
-        let prepared_index = if let Some(prepared_index) = known {
-            prepared_index
-        } else {
-            self.stop_live()?;
-            self.prepare_server(server_index, of_data, listener)?;
-            self.prepared.len() - 1
-        };
+        let prepared_index = self.prepared_for(server_index, &levels, listener)?;
         match self.ready_on(prepared_index, &levels, configuration) {
             Ok(live) => Ok(self.live.insert(live)),
             // The state of its data is unknown: the next trial gets a new sandbox.
@@ -493,6 +483,25 @@ impl<'a> PrivateServers<'a> {
                 Err(error)
             }
         }
+    }
+
+    /// The index of the server whose data these levels need; it is made where it is not there.
+    fn prepared_for(
+        &mut self,
+        server_index: usize,
+        levels: &StartLevels,
+        listener: &mut dyn Listener,
+    ) -> Result<usize, LabError> {
+        let of_data = self.data_levels(levels);
+        let known = self.prepared.iter().position(|prepared| {
+            prepared.server_index == server_index && prepared.levels == of_data
+        });
+        if let Some(prepared_index) = known {
+            return Ok(prepared_index);
+        }
+        self.stop_live()?;
+        self.prepare_server(server_index, of_data, listener)?;
+        Ok(self.prepared.len() - 1)
     }
 
     fn ready_on(
@@ -612,6 +621,16 @@ impl ServerProvider for PrivateServers<'_> {
 
     fn disks(&self) -> &[DiskFacts] {
         &self.disks
+    }
+
+    fn prepare_for(
+        &mut self,
+        configuration: &Configuration,
+        listener: &mut dyn Listener,
+    ) -> Result<(), LabError> {
+        let server_index = self.server_index_of(configuration);
+        let levels = self.servers[server_index].start_levels(self.plan, configuration);
+        self.prepared_for(server_index, &levels, listener).map(|_| ())
     }
 
     fn ready<'s>(

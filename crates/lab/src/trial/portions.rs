@@ -268,8 +268,13 @@ mod tests {
     fn the_first_insert_into_a_filled_table_does_not_extend_its_file() {
         let Some(binary) = mariadb("the_first_insert_into_a_filled_table") else { return };
         let home = TestHome::new();
-        let sandbox = Sandbox::create(home.home(), &binary, &SandboxOptions::default()).unwrap();
-        let server = sandbox.start(&StartOptions::new(Settings::default())).unwrap();
+        let sandbox = Sandbox::create(
+            home.home(),
+            &binary,
+            &SandboxOptions::new(Settings::empty(binary.family())),
+        )
+        .unwrap();
+        let server = sandbox.start(&StartOptions::new(Settings::empty(binary.family()))).unwrap();
         let mut client = server.connect(Duration::from_secs(20)).unwrap();
         let plan = truetps_plan::Plan::parse(
             "name = \"i\"\nabout = \"a test\"\n[workload]\nname = \"insert\"\ntable_rows = \
@@ -344,9 +349,13 @@ connections = [1]
         let mysql = fetched_server(test, "mysql-8.0").map(|server| server.binary);
         for binary in mariadb(test).into_iter().chain(mysql) {
             let home = TestHome::new();
-            let sandbox =
-                Sandbox::create(home.home(), &binary, &SandboxOptions::default()).unwrap();
-            let mut settings = Settings::default();
+            let sandbox = Sandbox::create(
+                home.home(),
+                &binary,
+                &SandboxOptions::new(Settings::empty(binary.family())),
+            )
+            .unwrap();
+            let mut settings = Settings::empty(binary.family());
             for (name, value) in
                 [("log_bin", "ON"), ("binlog_format", "ROW"), ("innodb_buffer_pool_size", "64M")]
             {

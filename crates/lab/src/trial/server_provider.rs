@@ -86,6 +86,16 @@ pub(crate) trait ServerProvider {
         &[]
     }
 
+    /// Makes what a server of this configuration needs, before any trial of an experiment that
+    /// has servers made as trials need them.
+    fn prepare_for(
+        &mut self,
+        _configuration: &Configuration,
+        _listener: &mut dyn Listener,
+    ) -> Result<(), LabError> {
+        Ok(())
+    }
+
     /// A server for this configuration.
     fn ready<'s>(
         &'s mut self,

@@ -42,7 +42,7 @@ use truetps_trial::{TrialContext, load_of, make_room_for_clients, run_trial};
 use truetps_workload::{RowField, RowIdentity, RowLoad};
 
 use crate::check_settings::check_settings;
-use crate::error::LabError;
+use crate::error::{LabError, unless_stopped};
 use crate::event::{ExperimentEvent, Listener};
 use crate::experiment::Pin;
 use crate::experiment::setup::{server_settings, warn_of_leftovers};
@@ -124,6 +124,7 @@ pub fn verify(
         listener.event(&ExperimentEvent::Preparing("connecting to the service".to_owned()));
         reach(service)?;
     }
+    unless_stopped(request.stop)?;
     let recorded = begin(request, &prepared)?;
     let (folder, scheduled) = (recorded.folder.clone(), recorded.scheduled.clone());
     folder.not_latest().into_iter().for_each(|warning| listener.warn(warning.to_owned()));

@@ -59,7 +59,12 @@ impl Bench {
         ] {
             settings.set(name, SettingValue::Text(value.to_owned()));
         }
-        let sandbox = Sandbox::create(home.home(), binary, &SandboxOptions::default()).unwrap();
+        let sandbox = Sandbox::create(
+            home.home(),
+            binary,
+            &SandboxOptions::new(Settings::empty(binary.family())),
+        )
+        .unwrap();
         let basename = sandbox.datadir().join("binlog");
         let library = copied_library(home.folder());
         let is_mariadb = binary.flavour == Flavour::Mariadb;

@@ -279,6 +279,16 @@ fn crashes_fit_one_screen() {
     let (run, records) = crashes(&[0, 1, 2], &many);
     check_screen(|screen| crash_summary(&run, &CrashAnalysis::of(&records, run.clients), screen));
     check_screen(|screen| crash_summary(&run, &CrashAnalysis::of(&[], run.clients), screen));
+    let controls: Vec<_> = records
+        .into_iter()
+        .map(|record| CrashRecord { role: CrashRole::KeepsAll, lost: 0, ..record })
+        .collect();
+    for nothing_of_plan in [&[][..], &controls] {
+        let analysis = CrashAnalysis::of(nothing_of_plan, run.clients);
+        let text = crash_summary(&run, &analysis, TextScreen::PLAIN);
+        assert!(text.contains("No configuration of the plan was crashed."), "{text}");
+        assert!(!text.contains("Nothing was lost."), "{text}");
+    }
 }
 
 fn crashes(flush: &[i64], sync: &[i64]) -> (CrashRun, Vec<CrashRecord>) {

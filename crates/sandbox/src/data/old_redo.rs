@@ -80,14 +80,14 @@ fn log_path(datadir: &Path, n: u32) -> PathBuf {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use truetps_record::SettingValue;
+    use truetps_record::{Family, SettingValue};
 
     #[test]
     fn only_a_log_that_is_not_needed_goes() {
         let dir = tempfile::tempdir().unwrap();
         let datadir = dir.path();
         let logs = || (0..2).filter(|n| log_path(datadir, *n).exists()).count();
-        let mut settings = Settings::default();
+        let mut settings = Settings::empty(Family::Mysql);
         let check = |settings: &Settings, stopped: bool, left: usize| {
             (0..2).for_each(|n| fs::write(log_path(datadir, n), [0; 100]).unwrap());
             if stopped {

@@ -1,7 +1,7 @@
 //! The folder of private servers and their templates.
 //!
 //! ```text
-//! <home>/truetps-home        marker: truetps uses no other folder, but for one that is empty; see `proof.rs`
+//! <home>/truetps-home        marker: truetps uses no other folder, but for one that is empty; see `home/proof.rs`
 //! <home>/templates/<key>/   an initialised data folder and its list of files; `<key>.lock` beside it
 //! <home>/servers/<id>/      owner.json  lock  data/  run/  tmp/  error.log  console.log
 //! <home>/named/<name>/      server.json  instance.json  tree/  data/  run/  tmp/  error.log  console.log; `.<name>.lock`;

@@ -38,7 +38,7 @@ const SERVERS_MAX: u32 = 10_000;
 const MAKING: &str = ".making";
 /// Locks here are held for moments only.
 pub(crate) const LOCK_TIME_LIMIT: Duration = Duration::from_secs(30);
-/// Prefix of a socket folder outside the home folder; see `sandbox.rs`.
+/// Prefix of a socket folder outside the home folder; see `server/sandbox.rs`.
 pub(crate) const SOCKET_DIR_PREFIX: &str = "truetps-";
 
 /// `owner.json`: the process that created the folder, and the process that runs in it.

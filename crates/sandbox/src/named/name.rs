@@ -4,8 +4,8 @@ use crate::error::NamedError;
 
 /// Part of a socket path, which has at most 107 bytes.
 const NAME_BYTES_MAX: usize = 40;
-/// A tree that is being unpacked; see `unfinished.rs`. Names do not start with a dot, so it is not
-/// a name.
+/// A tree that is being unpacked; see `housekeeping/unfinished.rs`. Names do not start with a dot,
+/// so it is not a name.
 pub(crate) const UNFINISHED: &str = ".adding";
 
 /// Whether a server may have this name.

@@ -94,7 +94,7 @@ impl NamedServer {
         is_of_mysql(self.flavour) && Version::parse(&self.version) >= Version::parse(version)
     }
 
-    /// Its redo log size can be changed only after a clean stop; see `old_redo.rs`.
+    /// Its redo log size can be changed only after a clean stop; see `data/old_redo.rs`.
     pub(crate) fn keeps_redo_size(&self) -> bool {
         keeps_redo_size(self.flavour, &self.version)
     }

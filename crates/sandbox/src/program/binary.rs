@@ -144,9 +144,7 @@ impl ServerBinary {
         }
         lines
     }
-}
 
-impl ServerBinary {
     /// The output of the program with these arguments.
     pub(crate) fn run(
         &self,

@@ -90,10 +90,11 @@ fn wanted_text(name: &str, value: &SettingValue) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use truetps_record::Family;
 
     #[test]
     fn only_real_differences_count() {
-        let mut settings = Settings::default();
+        let mut settings = Settings::empty(Family::Mysql);
         let mut set = |name: &str, value: SettingValue| settings.set(name, value);
         set("innodb_log_file_size", SettingValue::Text("512M".to_owned()));
         set("innodb_flush_log_at_trx_commit", SettingValue::Int(7));

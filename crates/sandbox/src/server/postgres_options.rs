@@ -71,7 +71,7 @@ fn quoted(value: &str) -> String {
 mod tests {
     use super::*;
     use std::path::PathBuf;
-    use truetps_record::SettingValue;
+    use truetps_record::{Family, SettingValue};
 
     #[test]
     fn the_file_closes_the_server_off_and_quotes_what_it_must() {
@@ -85,7 +85,7 @@ mod tests {
             console_log: path("console.log"),
             option_file: path(OPTION_FILE),
         };
-        let mut settings = Settings::default();
+        let mut settings = Settings::empty(Family::Postgresql);
         settings.set("shared-buffers", SettingValue::Text("1GB".to_owned()));
         settings.set("data_checksums", SettingValue::Bool(true));
         let text = option_file("one\ntwo", &paths, &lines(&paths, &settings, None));

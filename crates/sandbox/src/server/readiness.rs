@@ -189,7 +189,7 @@ mod tests {
             paths: &paths,
             program: &program,
             pid: std::process::id(),
-            settings: &Settings::default(),
+            settings: &Settings::empty(Family::Mysql),
             log_from: 4,
         };
         let wait = |limit, look: &mut dyn FnMut() -> Result<Option<ExitStatus>, SandboxError>| {

@@ -26,7 +26,7 @@ use crate::system::space::check_free;
 const SHORT_FOLDER: &str = "/tmp";
 
 /// Options of a sandbox.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone)]
 pub struct SandboxOptions {
     /// Initial settings among them (`innodb_page_size`, …) choose the template; the size of the
     /// redo log counts for the disk space.
@@ -35,6 +35,13 @@ pub struct SandboxOptions {
     pub data_bytes: u64,
     /// `None`: the datadir is on the host's own disk.
     pub disk: Option<SandboxDisk>,
+}
+
+impl SandboxOptions {
+    /// On the host's own disk, with room for what a server needs by itself.
+    pub fn new(settings: Settings) -> Self {
+        Self { settings, data_bytes: 0, disk: None }
+    }
 }
 
 /// A private server's folder with a datadir in it. Dropping it removes everything, once its server

@@ -57,15 +57,8 @@ pub struct Settings {
     entries: Vec<(String, SettingValue)>,
 }
 
-/// No settings of a server of the MySQL family.
-impl Default for Settings {
-    fn default() -> Self {
-        Self::empty(Family::Mysql)
-    }
-}
-
 impl Settings {
-    pub(crate) fn empty(family: Family) -> Self {
+    pub fn empty(family: Family) -> Self {
         Self { family, entries: Vec::new() }
     }
 
@@ -194,7 +187,7 @@ mod tests {
 
     #[test]
     fn only_initial_settings_make_another_template() {
-        let mut settings = Settings::default();
+        let mut settings = Settings::empty(Family::Mysql);
         settings.set("innodb_page_size", SettingValue::Text("8K".to_owned()));
         settings.set("sync_binlog", SettingValue::Int(1));
         assert_eq!(settings.initial().iter().count(), 1);

@@ -35,7 +35,8 @@ pub(crate) fn is_of_mysql(flavour: Flavour) -> bool {
     matches!(flavour, Flavour::Mysql | Flavour::Percona)
 }
 
-/// Whether a server refuses a redo log of another size than configured: see `old_redo.rs`.
+/// Whether a server refuses a redo log of another size than configured: see
+/// `data/old_redo.rs`.
 pub(crate) fn keeps_redo_size(flavour: Flavour, version: &str) -> bool {
     is_of_mysql(flavour) && Version::parse(version) < Version::parse("5.6.8")
 }

@@ -86,7 +86,10 @@ fn life(home: &Home, server: &FetchedServer) -> Row {
     let binary = &server.binary;
     let options = StartOptions::new(asked(binary));
     check_catalogue(home, binary, &options.settings);
-    let create = || Sandbox::create(home, binary, &SandboxOptions::default()).unwrap();
+    let create = || {
+        Sandbox::create(home, binary, &SandboxOptions::new(Settings::empty(binary.family())))
+            .unwrap()
+    };
     let (sandbox, template) = timed(create);
     let (other, copy) = timed(create);
 

@@ -42,7 +42,9 @@ fn options(binary: &ServerBinary) -> StartOptions {
 
 fn sandbox(home: &Home, binary: &ServerBinary) -> Sandbox {
     let began = Instant::now();
-    let sandbox = Sandbox::create(home, binary, &SandboxOptions::default()).unwrap();
+    let sandbox =
+        Sandbox::create(home, binary, &SandboxOptions::new(Settings::empty(binary.family())))
+            .unwrap();
     println!("a data folder after {} ms", began.elapsed().as_millis());
     sandbox
 }

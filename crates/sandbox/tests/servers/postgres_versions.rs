@@ -37,7 +37,10 @@ fn each_version_is_made_set_killed_and_recovered() {
     for binary in every_postgres("each_version_is_made_set_killed_and_recovered") {
         let (_dir, home) = home();
         let settings = settings(&binary);
-        let made = || Sandbox::create(&home, &binary, &SandboxOptions::default()).unwrap();
+        let made = || {
+            Sandbox::create(&home, &binary, &SandboxOptions::new(Settings::empty(binary.family())))
+                .unwrap()
+        };
         let (first, with_template) = timed(made);
         drop(first);
         let (sandbox, copy) = timed(made);

@@ -49,12 +49,13 @@ pub(crate) fn run(args: &VerifyArgs) -> Result<Exit, CommandFailure> {
     let finished = verify(&request, &mut watcher);
     drop(watcher);
     let Some(folder) = measured(finished, None)? else { return Ok(Exit::Interrupted) };
+    let run = open(&folder)?;
+    let exit = give_document(&run, args.answer.form())?;
+    let compared =
+        run.verification.comparison.is_some().then_some("the rows sent so far were compared");
+    let ended = Ending { what_is_kept: compared, ..Ending::after(&stop) }.exit(Ok(exit))?;
     // Rows that are lost matter more than that there would be more of them.
-    let exit = show(&folder, args)?;
-    let ending =
-        Ending { what_is_kept: Some("the rows sent so far were compared"), ..Ending::after(&stop) };
-    let ended = ending.exit(Ok(exit))?;
-    Ok(if exit == Exit::Good { ended } else { exit })
+    Ok(if exit == Exit::No { exit } else { ended })
 }
 
 /// Compares an earlier run again.
@@ -69,12 +70,10 @@ fn compare(args: &VerifyArgs, folder: Option<&Path>) -> Result<Exit, CommandFail
     let compared = compare_again(&folder, &target, &mut progress);
     drop(progress);
     compared?;
-    show(&folder, args)
+    give_document(&open(&folder)?, args.answer.form())
 }
 
-/// Prints the answer.
-fn show(folder: &ExperimentFolder, args: &VerifyArgs) -> Result<Exit, CommandFailure> {
+fn open(folder: &ExperimentFolder) -> Result<VerifiedRun, CommandFailure> {
     let run = VerifiedRun::open(folder.path()).map_err(unreadable)?;
-    let run = run.ok_or_else(|| CommandFailure::usage("no verification"))?;
-    give_document(&run, args.answer.form())
+    run.ok_or_else(|| CommandFailure::usage("no verification"))
 }

@@ -33,7 +33,12 @@ impl Server {
     pub(crate) fn start(binary: &ServerBinary, settings: &[(&str, &str)]) -> Self {
         let home = TestHome::new();
         let certificates = Certificates::make(home.folder());
-        let sandbox = Sandbox::create(home.home(), binary, &SandboxOptions::default()).unwrap();
+        let sandbox = Sandbox::create(
+            home.home(),
+            binary,
+            &SandboxOptions::new(Settings::empty(binary.family())),
+        )
+        .unwrap();
         // Between the look for a free port and the server's, another one may have taken it.
         for attempt in 0.. {
             let port = free_port();
@@ -120,7 +125,7 @@ fn base_settings(
     port: u16,
     certificates: Option<&Certificates>,
 ) -> Settings {
-    let mut settings = Settings::default();
+    let mut settings = Settings::empty(binary.family());
     let port = port.to_string();
     let mut set =
         |name: &str, value: &str| settings.set(name, SettingValue::Text(value.to_owned()));

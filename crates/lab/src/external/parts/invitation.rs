@@ -1,7 +1,7 @@
 //! What part 0 tells the others before the first trial, and how they find it. Each of them has a
 //! plan of its own: what it does follows from that, and is compared with what part 0 says.
 
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::AtomicBool;
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -14,7 +14,7 @@ use super::proof::{RunKey, digest_of, no_proof};
 use super::row::PartPhase;
 use super::secret::parts_secret;
 use super::table::PartsTable;
-use crate::error::LabError;
+use crate::error::{LabError, unless_stopped};
 use crate::trial::server_provider::ExternalServer;
 
 /// Between the logins of a part that looks for part 0.
@@ -124,9 +124,7 @@ pub(super) fn wait_for_invitation(
             Err(LabError::ExternalLogin(error)) if is_absent(&error) => {}
             Err(error) => return Err(error),
         }
-        if stop.load(Ordering::Relaxed) {
-            return Err(LabError::Interrupted);
-        }
+        unless_stopped(stop)?;
         if Instant::now() >= deadline {
             let seconds = part_wait.as_secs();
             let problem = format!(

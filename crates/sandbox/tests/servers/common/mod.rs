@@ -74,7 +74,7 @@ pub(crate) fn start_options(binary: &ServerBinary) -> StartOptions {
 }
 
 pub(crate) fn sandbox(home: &Home, binary: &ServerBinary) -> Sandbox {
-    Sandbox::create(home, binary, &SandboxOptions::default()).unwrap()
+    Sandbox::create(home, binary, &SandboxOptions::new(Settings::empty(binary.family()))).unwrap()
 }
 
 /// Ended, or a zombie whose parent has not waited for it.
