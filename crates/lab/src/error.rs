@@ -52,7 +52,10 @@ pub enum LabError {
     Pin(std::io::Error),
     #[error("the closed-loop trial before the search was invalid: {reason}")]
     NoPilot { reason: String },
-    #[error("the search found no rate: trials of the same rate contradict each other")]
+    #[error(
+        "the search found no rate in the trials that it may run: trials of the same rate \
+         contradict each other, or were invalid"
+    )]
     SearchUndecided,
     #[error("cannot log in: {0}")]
     ExternalLogin(DriverError),
@@ -93,9 +96,7 @@ pub enum LabError {
          replicated"
     )]
     NotLogged,
-    #[error(
-        "trials of the search failed for other reasons than the rate; the last reason: {reason}"
-    )]
+    #[error("trials of the search are invalid, one after the other; the last reason: {reason}")]
     SearchFailed { reason: String },
     #[error(
         "`{name}` is a rate search, which has no blocks: each rate follows from the results before"

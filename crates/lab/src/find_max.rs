@@ -4,8 +4,8 @@ use truetps_adaptive::{AdaptiveQuestion, Batch, Replayed};
 use truetps_folder::ExperimentFolder;
 use truetps_plan::Plan;
 use truetps_record::{
-    CONNECTIONS, Configuration, EngineFacts, Experiment, RATE, ScheduledTrial, SettingValue, Slo,
-    Trial, TrialRole, Validity,
+    CONNECTIONS, Configuration, Experiment, RATE, ScheduledTrial, SettingValue, Slo, Trial,
+    TrialRole,
 };
 
 use crate::adaptive::{AdaptiveTrials, Measuring, NextTrial};
@@ -14,8 +14,8 @@ use crate::event::{ExperimentEvent, Listener};
 use crate::experiment::{ExperimentRequest, Finished, PreparedExperiment, planned_experiment};
 use crate::search::{RateFindings, RateOutcome, RateQuestion, RateReading};
 
-/// After this many inconclusive trials in a row the search ends: further trials would be
-/// inconclusive, too.
+/// After this many trials in a row without a result the search ends: further trials would have
+/// none, either.
 const FAILURES_IN_A_ROW_MAX: u32 = 3;
 
 /// Searches the highest rate at which `slo` holds, with the plan's number of connections. Each
@@ -153,60 +153,27 @@ impl Measuring<RateQuestion> for RateTrials<'_> {
     }
 
     fn gives_up(&self, trial: &Trial, failures_in_a_row: u32) -> Option<String> {
-        let Err(reason) = reading_of(trial, self.slo) else { return None };
-        match trial.role {
-            TrialRole::Pilot => Some(LabError::NoPilot { reason }.to_string()),
-            _ if failures_in_a_row >= FAILURES_IN_A_ROW_MAX => {
-                Some(LabError::SearchFailed { reason }.to_string())
-            }
-            _ => None,
-        }
+        let reason = reading_of(trial, self.slo).err()?;
+        (failures_in_a_row >= FAILURES_IN_A_ROW_MAX).then(|| match trial.role {
+            TrialRole::Pilot => LabError::NoPilot { reason }.to_string(),
+            _ => LabError::SearchFailed { reason }.to_string(),
+        })
     }
 }
 
 /// What a trial says about its rate, and why the objective did not hold. An error is why it says
 /// nothing.
 fn reading_of(trial: &Trial, slo: &Slo) -> Result<(RateReading, Option<String>), String> {
-    let tps = trial.measured.as_ref().map_or(0.0, |measured| measured.tps);
-    if trial.configuration.rate().is_none() {
-        return match trial.validity.reason() {
-            Some(reason) => Err(reason.to_string()),
-            None if tps <= 0.0 => Err("no transaction ended".to_owned()),
-            None => Ok((RateReading { tps, holds: true }, None)),
-        };
+    if let Some(reason) = trial.validity.reason() {
+        return Err(reason.to_string());
     }
-    if let Some(reason) = failure(trial) {
-        return Err(reason);
+    let measured = trial.measured.as_ref().ok_or("nothing was measured")?;
+    let is_closed_loop = trial.configuration.rate().is_none();
+    if is_closed_loop && measured.tps <= 0.0 {
+        return Err("no transaction ended".to_owned());
     }
-    let broken = broken_by(trial, slo);
-    Ok((RateReading { tps, holds: broken.is_none() }, broken))
-}
-
-/// Why a trial is inconclusive about its rate: the server could not be prepared or died, clients
-/// were missing, or the load generator was suspended.
-fn failure(trial: &Trial) -> Option<String> {
-    let was_driven =
-        trial.engine.as_ref().is_some_and(|EngineFacts { clients_failed, suspensions, .. }| {
-            *clients_failed == 0 && suspensions.is_empty()
-        });
-    match &trial.validity {
-        Validity::Invalid(reason) if trial.measured.is_none() || !was_driven => {
-            Some(reason.to_string())
-        }
-        _ => None,
-    }
-}
-
-/// Why the objective was not met in a trial.
-fn broken_by(trial: &Trial, slo: &Slo) -> Option<String> {
-    if let Validity::Invalid(reason) | Validity::Partial(reason) = &trial.validity {
-        return Some(reason.to_string());
-    }
-    let Some(measured) = &trial.measured else { return Some("nothing was measured".to_owned()) };
-    if measured.sustained == Some(false) {
-        return Some("not sustained".to_owned());
-    }
-    slo.broken_by(measured)
+    let broken = if is_closed_loop { None } else { slo.not_kept_by(measured) };
+    Ok((RateReading { tps: measured.tps, holds: broken.is_none() }, broken))
 }
 
 /// A rate in the plan's notation.
