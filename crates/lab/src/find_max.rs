@@ -1,6 +1,6 @@
 //! An experiment that searches the highest rate which meets an objective.
 
-use truetps_adaptive::{AdaptiveQuestion, Batch, Replayed};
+use truetps_adaptive::Batch;
 use truetps_folder::ExperimentFolder;
 use truetps_plan::Plan;
 use truetps_record::{
@@ -8,10 +8,11 @@ use truetps_record::{
     TrialRole,
 };
 
-use crate::adaptive::{AdaptiveTrials, Measuring, NextTrial};
+use crate::adaptive::{AdaptiveTrials, Measuring, NextTrial, recorded_findings};
 use crate::error::LabError;
 use crate::event::{ExperimentEvent, Listener};
 use crate::experiment::{ExperimentRequest, Finished, PreparedExperiment, planned_experiment};
+use crate::question::{objective, same_question, same_schedule};
 use crate::search::{RateFindings, RateOutcome, RateQuestion, RateReading};
 
 /// After this many trials in a row without a result the search ends: further trials would have
@@ -36,7 +37,8 @@ pub(crate) fn find_max_on<'p>(
     slo: &Slo,
     listener: &mut dyn Listener,
 ) -> Result<Finished, LabError> {
-    let mut experiment = planned_experiment(request, prepared, Vec::new());
+    let question = objective(Some(slo));
+    let mut experiment = planned_experiment(request, prepared, Vec::new(), &question);
     experiment.slo = Some(slo.clone());
     let folder = prepared.create_folder(request.plan, &experiment, listener)?;
     let _lock = folder.lock()?;
@@ -48,47 +50,37 @@ pub(crate) fn find_max_on<'p>(
 pub(crate) fn plan_of_rest(
     folder: &ExperimentFolder,
     experiment: &Experiment,
+    request: &ExperimentRequest<'_>,
     slo: &Slo,
-    plan: &Plan,
 ) -> Result<Option<Plan>, LabError> {
-    let Replayed { findings, is_foreign } = replayed(folder, experiment, slo)?;
-    if is_foreign {
-        return Err(LabError::OtherSchedule);
-    }
+    same_question(folder, experiment, request, Some(RATE), &objective(Some(slo)))?;
+    same_schedule(folder, experiment)?;
+    let findings = recorded_rates(folder, experiment, slo, request.plan)?;
     match findings.outcome {
         RateOutcome::Answered => Ok(None),
         RateOutcome::Undecided => Err(LabError::SearchUndecided),
         RateOutcome::Unfinished => {
-            let mut plan = plan.clone();
+            let mut plan = request.plan.clone();
             plan.factors.shift_remove(RATE);
             Ok(Some(plan))
         }
     }
 }
 
-/// Whether a search has an end that more trials would not change.
-pub fn search_has_ended(
-    folder: &ExperimentFolder,
-    experiment: &Experiment,
-    slo: &Slo,
-) -> Result<bool, LabError> {
-    Ok(replayed(folder, experiment, slo)?.findings.outcome != RateOutcome::Unfinished)
+/// Whether more trials of a search would follow from what its folder has.
+pub fn search_goes_on(folder: &ExperimentFolder, experiment: &Experiment, slo: &Slo) -> bool {
+    let plan = folder.plan().map_err(LabError::NotResumed);
+    let findings = plan.and_then(|plan| recorded_rates(folder, experiment, slo, &plan));
+    findings.is_ok_and(|findings| findings.outcome == RateOutcome::Unfinished)
 }
 
-/// What the trials of a folder say.
-fn replayed(
+fn recorded_rates(
     folder: &ExperimentFolder,
     experiment: &Experiment,
     slo: &Slo,
-) -> Result<Replayed<RateQuestion>, LabError> {
-    let mut results = Vec::new();
-    for scheduled in &experiment.schedule {
-        let trial = folder.trial(&scheduled.name)?.filter(|trial| !trial.validity.is_partial());
-        let Some(trial) = trial else { break };
-        let reading = reading_of(&trial, slo).ok().map(|(reading, _)| reading);
-        results.push((scheduled.configuration.rate(), reading));
-    }
-    Ok(RateQuestion.replay(results))
+    plan: &Plan,
+) -> Result<RateFindings, LabError> {
+    recorded_findings(&RateQuestion, &RateTrials::new(plan, slo), folder, experiment)
 }
 
 /// Searches on from what the folder has.
@@ -99,8 +91,7 @@ pub(crate) fn search<'p>(
     recorded: (&ExperimentFolder, Experiment),
     listener: &mut dyn Listener,
 ) -> Finished {
-    let connections = request.plan.factors[CONNECTIONS][0].clone();
-    let trials = RateTrials { connections, slo };
+    let trials = RateTrials::new(request.plan, slo);
     let (findings, mut finished) =
         AdaptiveTrials::new(trials, request, prepared, recorded, listener)
             .investigate(&RateQuestion);
@@ -114,6 +105,12 @@ pub(crate) fn search<'p>(
 struct RateTrials<'a> {
     connections: SettingValue,
     slo: &'a Slo,
+}
+
+impl<'a> RateTrials<'a> {
+    fn new(plan: &Plan, slo: &'a Slo) -> Self {
+        Self { connections: plan.factors[CONNECTIONS][0].clone(), slo }
+    }
 }
 
 impl Measuring<RateQuestion> for RateTrials<'_> {

@@ -1,5 +1,7 @@
 //! The order of steps of an experiment, on servers that follow a script.
 
+mod edited;
+
 use std::cell::{Cell, RefCell};
 use std::collections::VecDeque;
 use std::path::Path;
@@ -11,8 +13,8 @@ use truetps_folder::{ExperimentFolder, TrialWriter};
 use truetps_plan::Plan;
 use truetps_probe::{RunPresence, host_facts};
 use truetps_record::{
-    Configuration, Counts, EngineFacts, LatencyFigures, LogVolume, Measured, NoEvidence, Part,
-    ServerFacts, SettingValue, SqlDialect, Trial, Validity,
+    Asked, Configuration, Counts, EngineFacts, LatencyFigures, LogVolume, Measured, NoEvidence,
+    Part, ServerFacts, SettingValue, SqlDialect, Trial, Validity,
 };
 use truetps_recording::TrialEvent;
 use truetps_trial::{RanTrial, TrialContext};
@@ -23,7 +25,7 @@ use crate::event::{ExperimentEvent, Listener};
 use crate::experiment::setup::PreparedServers;
 use crate::experiment::{ExperimentRequest, Finished, Pin, PreparedExperiment, missing};
 use crate::extension::MoreBlocks;
-use crate::find_max::{find_max_on, search_has_ended};
+use crate::find_max::{find_max_on, search_goes_on};
 use crate::resume::resume_on;
 use crate::trial::evidence::ServerState;
 use crate::trial::ready_server::ReadyServer;
@@ -109,7 +111,7 @@ impl ServerProvider for ScriptedServers<'_> {
 
     fn leave(&mut self, _: &mut dyn Listener) -> Option<LabError> {
         self.script.left.update(|n| n + 1);
-        self.script.cannot_leave.then_some(LabError::OtherSchedule)
+        self.script.cannot_leave.then_some(LabError::NoPool)
     }
 }
 
@@ -179,7 +181,7 @@ impl<'l> ReadyServer<'l> for ScriptedServer<'l> {
             .unwrap()
             .expect("it was written before");
         self.script.before_check.borrow_mut().push(trial.validity);
-        if matches!(self.turn, Turn::FullDisk) { Err(LabError::OtherSchedule) } else { Ok(()) }
+        if matches!(self.turn, Turn::FullDisk) { Err(LabError::NoPool) } else { Ok(()) }
     }
 }
 
@@ -257,6 +259,7 @@ impl Bench {
             pin: &self.pin,
             tool_version: "1",
             command: Vec::new(),
+            asked: Asked::default(),
             stop: &self.stop,
             more: None,
         }
@@ -428,7 +431,7 @@ fn more_blocks_keep_the_trials_that_are_there() {
     bench.plan.design.seed += 1;
     bench.plan.design.blocks = 6;
     let error = bench.resume(&folder, script(&[])).unwrap_err();
-    assert!(matches!(error, LabError::OtherSchedule), "{error}");
+    assert!(matches!(error, LabError::OtherSchedule { .. }), "{error}");
 }
 
 /// Blocks of what is open only, as long as they are asked for.
@@ -595,10 +598,10 @@ fn a_search_that_cannot_go_on_is_refused_before_anything_is_prepared() {
     let folder = finished.folder;
     assert!(matches!(refused(&folder), LabError::SearchUndecided));
     let mut experiment = folder.experiment().unwrap();
-    assert!(search_has_ended(&folder, &experiment, &"p99<1s".parse().unwrap()).unwrap());
+    assert!(!search_goes_on(&folder, &experiment, &"p99<1s".parse().unwrap()));
     experiment.schedule.swap(2, 3);
     folder.write_experiment(&experiment).unwrap();
-    assert!(matches!(refused(&folder), LabError::OtherSchedule));
+    assert!(matches!(refused(&folder), LabError::OtherSchedule { .. }));
 }
 
 /// Trials that said nothing are not asked again; the search tries their rate anew.
