@@ -67,9 +67,6 @@ pub struct InvalidTrial {
     pub name: String,
     pub configuration: Configuration,
     pub partial: bool,
-    /// The load generator was suspended: it says nothing of the server.
-    #[serde(skip)]
-    pub suspended: bool,
     #[serde(serialize_with = "words")]
     pub reason: Reason<NoEvidence>,
 }
@@ -94,10 +91,6 @@ pub(crate) fn sort_out<'a>(
                 name: trial.name.clone(),
                 configuration: trial.configuration.clone(),
                 partial: matches!(trial.validity, Validity::Partial(_)),
-                suspended: trial
-                    .engine
-                    .as_ref()
-                    .is_some_and(|engine| !engine.suspensions.is_empty()),
                 reason,
             }),
         }

@@ -526,7 +526,7 @@ mod tests {
             let FigureSource::Measured(of) = figure.entry().source else { panic!("{figure:?}") };
             let name = figure.short_key().unwrap();
             let is_kept = |us: f64| {
-                format!("{name}<{us}us").parse::<Slo>().unwrap().broken_by(&measured).is_none()
+                format!("{name}<{us}us").parse::<Slo>().unwrap().not_kept_by(&measured).is_none()
             };
             let us = of(&measured).unwrap();
             assert_eq!((is_kept(us), is_kept(us + 1.0)), (false, true), "{name}");

@@ -1,13 +1,10 @@
 //! The result of a search for the highest rate: the highest rate that held in all trials, and the
 //! lowest that failed in one.
 
-use std::collections::HashMap;
-
 use serde::Serialize;
 use truetps_plan::Plan;
-use truetps_record::{Experiment, Slo, Validity};
+use truetps_record::Experiment;
 
-use crate::InvalidTrial;
 use crate::evidence::Evidence;
 
 /// The answer of a search. Rates are transactions a second, all clients together.
@@ -60,24 +57,20 @@ pub(crate) fn highest_rate(
     plan: &Plan,
     experiment: &Experiment,
     by_cell: &[Vec<Evidence<'_>>],
-    invalid: &[InvalidTrial],
 ) -> Option<MaxRate> {
     let slo = experiment.slo.as_ref()?;
     let mut broken: Option<BrokenRate> = None;
     let (mut rates, mut tried) = (Vec::new(), Vec::new());
-    let mut invalid_of: HashMap<String, Vec<&InvalidTrial>> = HashMap::new();
-    for trial in invalid.iter().filter(|trial| !trial.partial && !trial.suspended) {
-        invalid_of.entry(trial.configuration.key()).or_default().push(trial);
-    }
     for (configuration, evidence) in plan.configurations().iter().zip(by_cell) {
         let Some(rate) = configuration.rate() else { continue };
-        let invalid = invalid_of.get(&configuration.key()).into_iter().flatten();
-        let invalid = invalid.map(|trial| (trial.name.clone(), trial.reason.to_string(), false));
-        let mut not: Vec<_> = invalid.collect();
-        let of = evidence.len() + not.len();
-        not.extend(evidence.iter().filter_map(|one| {
-            Some((one.trial.name.clone(), broken_by(one, slo)?, is_limited(one)))
-        }));
+        let of = evidence.len();
+        let mut not: Vec<_> = evidence
+            .iter()
+            .filter_map(|one| {
+                let why = slo.not_kept_by(one.measured)?;
+                Some((one.trial.name.clone(), why, is_limited(one)))
+            })
+            .collect();
         not.sort();
         let first = not.first().cloned();
         let broken_by = first.clone().map(|(trial, why, _)| (trial, why));
@@ -102,14 +95,6 @@ pub(crate) fn highest_rate(
         generator_limited: evidence.iter().any(is_limited),
     });
     Some(MaxRate { slo: slo.to_string(), held, broken, rates: tried })
-}
-
-fn broken_by(evidence: &Evidence<'_>, slo: &Slo) -> Option<String> {
-    debug_assert!(evidence.trial.validity == Validity::Valid);
-    if evidence.measured.sustained == Some(false) {
-        return Some("not sustained".to_owned());
-    }
-    slo.broken_by(evidence.measured)
 }
 
 fn is_limited(evidence: &Evidence<'_>) -> bool {

@@ -12,10 +12,10 @@ use crate::{ExplainedRun, Histograms, PoolRun, Run};
 #[derive(Debug, Clone, PartialEq)]
 pub enum AnyRun {
     /// An experiment whose answer is its trials.
-    Trials(Run),
-    Explained(ExplainedRun),
-    Pool(PoolRun),
-    Verified(VerifiedRun),
+    Trials(Box<Run>),
+    Explained(Box<ExplainedRun>),
+    Pool(Box<PoolRun>),
+    Verified(Box<VerifiedRun>),
     Crashed(CrashedRun),
     Probe(RecordedProbe),
 }
@@ -31,15 +31,15 @@ impl AnyRun {
         // The folder of one trial is not a run.
         ExperimentFolder::open(path)?;
         if let Some(run) = VerifiedRun::open(path)? {
-            return Ok(Self::Verified(run));
+            return Ok(Self::Verified(Box::new(run)));
         }
         if let Some(run) = ExplainedRun::open(path)? {
-            return Ok(Self::Explained(run));
+            return Ok(Self::Explained(Box::new(run)));
         }
         if let Some(run) = PoolRun::open(path)? {
-            return Ok(Self::Pool(run));
+            return Ok(Self::Pool(Box::new(run)));
         }
-        Run::open(path, Histograms::Read).map(Self::Trials)
+        Run::open(path, Histograms::Read).map(Box::new).map(Self::Trials)
     }
 }
 

@@ -21,12 +21,12 @@ fn before_records(what: &str) -> PathBuf {
 }
 
 /// A copy that a test may damage.
-fn copy() -> tempfile::TempDir {
+fn copy(source: &Path) -> tempfile::TempDir {
     let copy = tempfile::tempdir().unwrap();
     let mut folders = vec![PathBuf::new()];
     while let Some(folder) = folders.pop() {
         fs::create_dir_all(copy.path().join(&folder)).unwrap();
-        for entry in fs::read_dir(recorded().join(&folder)).unwrap() {
+        for entry in fs::read_dir(source.join(&folder)).unwrap() {
             let entry = entry.unwrap();
             let path = folder.join(entry.file_name());
             if entry.file_type().unwrap().is_dir() {
@@ -65,7 +65,7 @@ fn one_trial_is_read_alone() {
 
 #[test]
 fn damage_is_named_and_the_rest_is_there() {
-    let copy = copy();
+    let copy = copy(&recorded());
     fs::write(copy.path().join("trial-0001/run.json"), "{").unwrap();
     fs::write(copy.path().join("trial-0002/intervals.jsonl"), "").unwrap();
     fs::write(copy.path().join("trial-0002/probe.jsonl"), "").unwrap();
@@ -112,4 +112,22 @@ fn an_older_search_for_a_rate_is_read_as_it_was() {
     let found = run.analyse().max_rate.unwrap();
     assert_eq!(found.held.map(|held| held.rate), Some(1_920.0));
     assert_eq!(found.broken.map(|broken| broken.rate), Some(2_010.0));
+}
+
+/// A server that died in the middle of a trial says nothing about the trial's rate, although its
+/// clients were all there.
+#[test]
+fn an_invalid_trial_is_no_evidence_about_its_rate() {
+    let copy = copy(&before_records("rate-search"));
+    let path = copy.path().join("trial-0006/run.json");
+    let mut trial: serde_json::Value = serde_json::from_slice(&fs::read(&path).unwrap()).unwrap();
+    let reason = serde_json::json!({"code": "server_died", "status": "signal 9", "log": null});
+    trial["validity"] = serde_json::json!({"state": "invalid", "reason": reason});
+    fs::write(&path, trial.to_string()).unwrap();
+    let found = Run::open(copy.path(), Histograms::LeftOut).unwrap().analyse().max_rate.unwrap();
+    assert_eq!(found.held.map(|held| held.rate), Some(1_760.0), "1 920 has no other trial");
+    assert_eq!(found.broken.map(|broken| broken.rate), Some(2_010.0));
+    let of_1920 =
+        found.rates.iter().find(|tried| (1_900.0..1_930.0).contains(&tried.rate)).unwrap();
+    assert_eq!((of_1920.held, of_1920.of, &of_1920.broken_by), (0, 0, &None));
 }

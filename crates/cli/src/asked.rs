@@ -6,9 +6,12 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use clap::Parser;
+use indexmap::IndexMap;
 use truetps_folder::ExperimentFolder;
-use truetps_record::{Asked, AskedServer, Explanation, PoolRecord};
+use truetps_plan::Plan;
+use truetps_record::{Asked, AskedServer, Explanation, PoolRecord, SettingValue};
 
+use crate::answer::EDITED;
 use crate::args::{
     ChangedLoadArgs, Cli, ExplainArgs, FolderArgs, GeneratorArgs, PoolArgs, SandboxPlace,
     TruetpsCommand,
@@ -61,7 +64,7 @@ pub(crate) fn explain_args(
     let Some(Explanation { seed, smallest_percent, budget_s, asked, .. }) = explanation else {
         return Err(not_resumed_here(folder, "is not an explanation"));
     };
-    let Some(asked) = asked else {
+    let Some(asked) = recorded(folder)?.or(asked.map(|asked| *asked)) else {
         return match typed(folder)? {
             TruetpsCommand::Explain(args) => Ok(ExplainArgs {
                 budget: again.budget.or(args.budget),
@@ -100,7 +103,7 @@ pub(crate) fn pool_args(
     let Some(record) = record else {
         return Err(not_resumed_here(folder, "is not a search for a pool"));
     };
-    let Some(asked) = record.asked.clone() else {
+    let Some(asked) = recorded(folder)?.or_else(|| record.asked.as_deref().cloned()) else {
         return match typed(folder)? {
             TruetpsCommand::Pool(args) => {
                 let most = Some(record.connections_most);
@@ -168,6 +171,29 @@ fn generator(pin: Option<String>) -> GeneratorArgs {
     GeneratorArgs { workers: None, pin }
 }
 
+type PlanAndCommon = (Plan, IndexMap<String, SettingValue>);
+
+/// The plan that the experiment was begun with, and the settings that both sides of an explanation
+/// have: the plan that its command line named may be another one now, or gone. `None` in older
+/// records.
+pub(crate) fn recorded_plan(
+    folder: &ExperimentFolder,
+) -> Result<Option<PlanAndCommon>, CommandFailure> {
+    let Some(asked) = recorded(folder)? else { return Ok(None) };
+    let Some(text) = &asked.plan_text else { return Ok(None) };
+    let plan = Plan::parse(text).map_err(|error| {
+        let file = shown(&folder.path().join("experiment.json"));
+        CommandFailure::usage(format!("{}: asked.plan_text: {error}", file.display())).hint(EDITED)
+    })?;
+    Ok(Some((plan, asked.common)))
+}
+
+/// `None` in older records.
+fn recorded(folder: &ExperimentFolder) -> Result<Option<Asked>, CommandFailure> {
+    let experiment = folder.experiment().map_err(CommandFailure::usage)?;
+    Ok(experiment.asked.map(|asked| *asked))
+}
+
 /// Refuses what a later version was asked: without it, something else would be measured.
 fn check_known(folder: &ExperimentFolder, asked: &Asked) -> Result<(), CommandFailure> {
     match asked.unknown_names().next() {
@@ -229,10 +255,9 @@ mod tests {
                 plan: first.plan.clone(),
                 ..asked(&first.load, &first.generator, &first.place, address)
             };
-            let json = serde_json::to_string(&pool::record(&first, 40, asked)).unwrap();
-            let record: PoolRecord = serde_json::from_str(&json).unwrap();
+            let json = serde_json::to_string(&(pool::record(&first, 40), asked)).unwrap();
+            let (record, asked): (PoolRecord, Asked) = serde_json::from_str(&json).unwrap();
             let again = pool_command("truetps pool --resume x");
-            let asked = record.asked.clone().unwrap();
             let resumed = pool_args_of(&record, asked, first.quick, &again);
             assert_eq!(format!("{resumed:?}"), format!("{first:?}"), "{server}");
         }

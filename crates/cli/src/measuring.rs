@@ -8,6 +8,7 @@ use truetps_folder::ExperimentFolder;
 use truetps_lab::{ExperimentRequest, Finished, LabError};
 use truetps_plan::Plan;
 use truetps_probe::{usable_cores, worker_count};
+use truetps_record::Asked;
 
 use crate::args::GeneratorArgs;
 use crate::exit::Exit;
@@ -39,6 +40,7 @@ pub(crate) fn request<'a>(
         pin: &site.pin,
         tool_version: env!("CARGO_PKG_VERSION"),
         command: site.command(),
+        asked: Asked::default(),
         stop,
         more: None,
     }

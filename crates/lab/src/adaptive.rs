@@ -10,9 +10,10 @@ use truetps_record::{
     Configuration, DiskFacts, Experiment, ScheduledTrial, SettingValue, Trial, TrialRole, Validity,
 };
 
-use crate::error::LabError;
+use crate::error::{LabError, other_schedule};
 use crate::event::{ExperimentEvent, Listener};
 use crate::experiment::{ExperimentRequest, Finished, PreparedExperiment};
+use crate::schedule::trial_name;
 
 /// After so many trials in a row without a result an experiment ends.
 const FAILURES_IN_A_ROW_MAX: u32 = 8;
@@ -58,6 +59,93 @@ impl NextTrial {
     pub(crate) fn cell(configuration: Configuration) -> Self {
         Self { role: TrialRole::Cell, configuration, mixture: None }
     }
+}
+
+impl NextTrial {
+    fn is_scheduled_as(&self, scheduled: &ScheduledTrial) -> bool {
+        let Self { role, configuration, mixture } = self;
+        (*role, configuration, mixture)
+            == (scheduled.role, &scheduled.configuration, &scheduled.mixture)
+    }
+}
+
+/// What the trials of a folder say, before a server is prepared. An error if they are not those
+/// that the question leads to, or if one is missing that others follow from.
+pub(crate) fn recorded_findings<Q: AdaptiveQuestion, M: Measuring<Q>>(
+    question: &Q,
+    measuring: &M,
+    folder: &ExperimentFolder,
+    experiment: &Experiment,
+) -> Result<Q::Findings, LabError> {
+    let schedule = &experiment.schedule;
+    let mut recorded = RecordedTrials { measuring, folder, schedule, known: 0, problem: None };
+    let findings = question.investigate(&mut recorded);
+    let known = recorded.known;
+    if let Some(problem) = recorded.problem.take() {
+        return Err(problem);
+    }
+    let Some(first) = schedule.get(known) else { return Ok(findings) };
+    let has_ended = recorded.result_of(first)?.is_some();
+    if !has_ended && known + 1 < schedule.len() {
+        return Err(LabError::TrialMissing { name: first.name.clone() });
+    }
+    if has_ended { Err(not_led_to(first)) } else { Ok(findings) }
+}
+
+/// The results of an earlier command. They end with the first trial that has none.
+struct RecordedTrials<'a, M> {
+    measuring: &'a M,
+    folder: &'a ExperimentFolder,
+    schedule: &'a [ScheduledTrial],
+    known: usize,
+    problem: Option<LabError>,
+}
+
+impl<M> RecordedTrials<'_, M> {
+    fn next<Q: AdaptiveQuestion>(&self, point: Q::Point) -> Result<Option<Trial>, LabError>
+    where
+        M: Measuring<Q>,
+    {
+        let Some(scheduled) = self.schedule.get(self.known) else { return Ok(None) };
+        if !self.measuring.trial(point).is_scheduled_as(scheduled) {
+            return Err(not_led_to(scheduled));
+        }
+        self.result_of(scheduled)
+    }
+
+    /// `None`: the trial has not ended.
+    fn result_of(&self, scheduled: &ScheduledTrial) -> Result<Option<Trial>, LabError> {
+        let trial = self.folder.trial(&scheduled.name).map_err(LabError::NotResumed)?;
+        Ok(trial.filter(|trial| !trial.validity.is_partial()))
+    }
+}
+
+impl<Q: AdaptiveQuestion, M: Measuring<Q>> Source<Q> for RecordedTrials<'_, M> {
+    fn run(&mut self, batch: &Batch<Q>, _: &Q::Findings) -> Option<Vec<Option<Q::Reading>>> {
+        let mut readings = Vec::new();
+        for point in &batch.points {
+            match self.next(*point) {
+                Ok(trial) => readings.push(self.measuring.reading(&trial?, &mut Unheard)),
+                Err(problem) => {
+                    self.problem = Some(problem);
+                    return None;
+                }
+            }
+            self.known += 1;
+        }
+        Some(readings)
+    }
+}
+
+fn not_led_to(scheduled: &ScheduledTrial) -> LabError {
+    other_schedule(format!("{} is not what the results before it lead to", scheduled.name))
+}
+
+/// A listener for results that were told when they were measured.
+struct Unheard;
+
+impl Listener for Unheard {
+    fn event(&mut self, _: &ExperimentEvent<'_>) {}
 }
 
 /// Why no more trials follow.
@@ -178,8 +266,8 @@ impl<'a, 'p, M> AdaptiveTrials<'a, 'p, M> {
     /// The trial of an earlier command; an error if another one was scheduled in its place.
     fn known(&self, next: &NextTrial) -> Result<Option<Trial>, LabError> {
         let Some(scheduled) = self.experiment.schedule.get(self.asked) else { return Ok(None) };
-        if scheduled.configuration != next.configuration {
-            return Err(LabError::OtherSchedule);
+        if !next.is_scheduled_as(scheduled) {
+            return Err(not_led_to(scheduled));
         }
         let trial = self.folder.trial(&scheduled.name)?;
         Ok(trial.filter(|trial| !trial.validity.is_partial()))
@@ -214,7 +302,7 @@ impl<'a, 'p, M> AdaptiveTrials<'a, 'p, M> {
         }
         let NextTrial { role, configuration, mixture } = next;
         let scheduled = ScheduledTrial {
-            name: format!("trial-{:04}", self.asked + 1),
+            name: trial_name(self.asked),
             block,
             position: self.asked as u32,
             role,

@@ -1,8 +1,6 @@
-//! Whether an experiment that goes on has the conditions of its earlier trials: the host, the
-//! servers, the load.
+//! Whether an experiment that goes on has the conditions of its earlier trials: the host and the
+//! servers.
 
-use truetps_folder::ExperimentFolder;
-use truetps_plan::Plan;
 use truetps_record::{Experiment, HostFacts, ServerFacts, same_setting};
 
 use crate::error::LabError;
@@ -17,25 +15,6 @@ pub(crate) fn same_place(
 ) -> Result<(), LabError> {
     same_servers(&prepared.servers, experiment)?;
     same_host(&prepared.host, &experiment.host, true, listener)
-}
-
-/// Whether the plan is the one of the earlier trials, in what a search does not choose itself: a
-/// plan is a file, which may have been edited since.
-pub(crate) fn same_load(folder: &ExperimentFolder, is: &Plan) -> Result<(), LabError> {
-    let was = folder.plan()?;
-    let parts = [
-        ("workload", was.workload == is.workload),
-        ("load", was.load == is.load),
-        ("server", was.server == is.server),
-        ("disk", was.disk == is.disk),
-    ];
-    match parts.iter().find(|(_, is_same)| !is_same) {
-        Some((part, _)) => {
-            let what = format!("`{part}` of the plan is not as in plan.toml of the folder");
-            Err(LabError::OtherConditions { what })
-        }
-        None => Ok(()),
-    }
 }
 
 /// New blocks on another host are another experiment; missing trials of old ones are better than

@@ -53,7 +53,10 @@ pub enum LabError {
     Pin(std::io::Error),
     #[error("the closed-loop trial before the search was invalid: {reason}")]
     NoPilot { reason: String },
-    #[error("the search found no rate: trials of the same rate contradict each other")]
+    #[error(
+        "the search found no rate in the trials that it may run: trials of the same rate \
+         contradict each other, or were invalid"
+    )]
     SearchUndecided,
     #[error("cannot log in: {0}")]
     ExternalLogin(DriverError),
@@ -94,9 +97,7 @@ pub enum LabError {
          replicated"
     )]
     NotLogged,
-    #[error(
-        "trials of the search failed for other reasons than the rate; the last reason: {reason}"
-    )]
+    #[error("trials of the search are invalid, one after the other; the last reason: {reason}")]
     SearchFailed { reason: String },
     #[error(
         "`{name}` is a rate search, which has no blocks: each rate follows from the results before"
@@ -104,10 +105,13 @@ pub enum LabError {
     SearchWithBlocks { name: String },
     #[error("the experiment cannot be extended here: {what}")]
     OtherHost { what: String },
-    #[error(
-        "the experiment cannot be extended: its plan and seed no longer produce its existing blocks"
-    )]
-    OtherSchedule,
+    #[error("the schedule in experiment.json is not as truetps has written it: {what}")]
+    OtherSchedule { what: String },
+    #[error("{name} is missing or did not end, and the trials after it follow from its result")]
+    TrialMissing { name: String },
+    /// Nothing has been started.
+    #[error("the experiment cannot be resumed: {0}")]
+    NotResumed(FolderError),
     #[error("cannot create the schema `{schema}`: {source}")]
     Schema { schema: String, source: DriverError },
     #[error("the server could not be restored: {why}{}", after.as_ref().map_or_else(String::new, |after| format!("\nearlier error: {after}")))]
@@ -153,8 +157,8 @@ impl LabError {
                 "use fewer tables or connections, or `protocol = \"text\"`"
             }
             Self::OtherConditions { .. } => {
-                "restore what has changed (memory, option file, server or version of truetps), or \
-                 start a new experiment: `truetps report` still shows the results of this one"
+                "restore what has changed (plan, option file, memory, server, version), or start a \
+                 new experiment: `truetps report` still shows the results of this one"
             }
             Self::NoRecords(_) => "name a writable folder with --runs (or TRUETPS_RUNS)",
             Self::Flush(_) => {
@@ -170,9 +174,13 @@ impl LabError {
             Self::OtherHost { .. } => {
                 "start a new experiment, or extend it on the host where it was begun"
             }
-            Self::OtherSchedule => {
+            Self::TrialMissing { .. } => {
+                "restore its folder, or start a new experiment: `truetps report` still shows the \
+                 results of this one"
+            }
+            Self::OtherSchedule { .. } => {
                 "restore plan.toml and experiment.json as written by truetps, or start a new \
-                 experiment"
+                 experiment: `truetps report` still shows the results of this one"
             }
             Self::NotOfSession { .. } => crate::external::NOT_SETTABLE,
             Self::Full { .. } => {
@@ -196,6 +204,10 @@ impl LabError {
             Self::Limit(error) => Some(error.hint()),
             Self::Sandbox(error) => error.hint(),
             Self::Folder(error) => error.hint(),
+            Self::NotResumed(error) => error.hint().or_else(|| {
+                let hint = "the folder must be writable, with its files as written by truetps";
+                Some(hint.to_owned())
+            }),
             Self::External(error) => error.hint(),
             Self::Parts(error) => error.hint(),
             Self::Schema { source: error, .. } => error.hint(),
@@ -294,4 +306,8 @@ fn login_hint(error: &DriverError) -> Option<&'static str> {
         }
         _ => None,
     }
+}
+
+pub(crate) fn other_schedule(what: String) -> LabError {
+    LabError::OtherSchedule { what }
 }

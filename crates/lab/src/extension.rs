@@ -8,7 +8,7 @@ use truetps_plan::Plan;
 use truetps_probe::clock;
 use truetps_record::{Configuration, Experiment, Extension, ScheduledTrial};
 
-use crate::error::LabError;
+use crate::error::{LabError, other_schedule};
 use crate::schedule::append_block;
 
 /// Blocks to add.
@@ -52,7 +52,7 @@ pub(crate) fn extend(
 ) -> Result<Plan, LabError> {
     let before = blocks_of(experiment);
     if !is_drawn_from(plan, &experiment.schedule, before) {
-        return Err(LabError::OtherSchedule);
+        return Err(other_schedule("its plan and seed lead to other trials".to_owned()));
     }
     let blocks = before.saturating_add(more.blocks);
     for block in before..blocks {
@@ -69,7 +69,7 @@ pub(crate) fn extend(
 
 /// Whether the plan and its seed still produce the blocks that are scheduled. A block may have a
 /// part of the configurations.
-fn is_drawn_from(plan: &Plan, scheduled: &[ScheduledTrial], blocks: u32) -> bool {
+pub(crate) fn is_drawn_from(plan: &Plan, scheduled: &[ScheduledTrial], blocks: u32) -> bool {
     let mut of_blocks: HashMap<u32, HashSet<String>> = HashMap::new();
     for trial in scheduled {
         of_blocks.entry(trial.block).or_default().insert(trial.configuration.key());

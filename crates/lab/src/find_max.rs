@@ -1,21 +1,22 @@
 //! An experiment that searches the highest rate which meets an objective.
 
-use truetps_adaptive::{AdaptiveQuestion, Batch, Replayed};
+use truetps_adaptive::Batch;
 use truetps_folder::ExperimentFolder;
 use truetps_plan::Plan;
 use truetps_record::{
-    CONNECTIONS, Configuration, EngineFacts, Experiment, RATE, ScheduledTrial, SettingValue, Slo,
-    Trial, TrialRole, Validity,
+    CONNECTIONS, Configuration, Experiment, RATE, ScheduledTrial, SettingValue, Slo, Trial,
+    TrialRole,
 };
 
-use crate::adaptive::{AdaptiveTrials, Measuring, NextTrial};
+use crate::adaptive::{AdaptiveTrials, Measuring, NextTrial, recorded_findings};
 use crate::error::LabError;
 use crate::event::{ExperimentEvent, Listener};
 use crate::experiment::{ExperimentRequest, Finished, PreparedExperiment, planned_experiment};
+use crate::question::{objective, same_question, same_schedule};
 use crate::search::{RateFindings, RateOutcome, RateQuestion, RateReading};
 
-/// After this many inconclusive trials in a row the search ends: further trials would be
-/// inconclusive, too.
+/// After this many trials in a row without a result the search ends: further trials would have
+/// none, either.
 const FAILURES_IN_A_ROW_MAX: u32 = 3;
 
 /// Searches the highest rate at which `slo` holds, with the plan's number of connections. Each
@@ -36,7 +37,8 @@ pub(crate) fn find_max_on<'p>(
     slo: &Slo,
     listener: &mut dyn Listener,
 ) -> Result<Finished, LabError> {
-    let mut experiment = planned_experiment(request, prepared, Vec::new());
+    let question = objective(Some(slo));
+    let mut experiment = planned_experiment(request, prepared, Vec::new(), &question);
     experiment.slo = Some(slo.clone());
     let folder = prepared.create_folder(request.plan, &experiment, listener)?;
     let _lock = folder.lock()?;
@@ -48,47 +50,37 @@ pub(crate) fn find_max_on<'p>(
 pub(crate) fn plan_of_rest(
     folder: &ExperimentFolder,
     experiment: &Experiment,
+    request: &ExperimentRequest<'_>,
     slo: &Slo,
-    plan: &Plan,
 ) -> Result<Option<Plan>, LabError> {
-    let Replayed { findings, is_foreign } = replayed(folder, experiment, slo)?;
-    if is_foreign {
-        return Err(LabError::OtherSchedule);
-    }
+    same_question(folder, experiment, request, Some(RATE), &objective(Some(slo)))?;
+    same_schedule(folder, experiment)?;
+    let findings = recorded_rates(folder, experiment, slo, request.plan)?;
     match findings.outcome {
         RateOutcome::Answered => Ok(None),
         RateOutcome::Undecided => Err(LabError::SearchUndecided),
         RateOutcome::Unfinished => {
-            let mut plan = plan.clone();
+            let mut plan = request.plan.clone();
             plan.factors.shift_remove(RATE);
             Ok(Some(plan))
         }
     }
 }
 
-/// Whether a search has an end that more trials would not change.
-pub fn search_has_ended(
-    folder: &ExperimentFolder,
-    experiment: &Experiment,
-    slo: &Slo,
-) -> Result<bool, LabError> {
-    Ok(replayed(folder, experiment, slo)?.findings.outcome != RateOutcome::Unfinished)
+/// Whether more trials of a search would follow from what its folder has.
+pub fn search_goes_on(folder: &ExperimentFolder, experiment: &Experiment, slo: &Slo) -> bool {
+    let plan = folder.plan().map_err(LabError::NotResumed);
+    let findings = plan.and_then(|plan| recorded_rates(folder, experiment, slo, &plan));
+    findings.is_ok_and(|findings| findings.outcome == RateOutcome::Unfinished)
 }
 
-/// What the trials of a folder say.
-fn replayed(
+fn recorded_rates(
     folder: &ExperimentFolder,
     experiment: &Experiment,
     slo: &Slo,
-) -> Result<Replayed<RateQuestion>, LabError> {
-    let mut results = Vec::new();
-    for scheduled in &experiment.schedule {
-        let trial = folder.trial(&scheduled.name)?.filter(|trial| !trial.validity.is_partial());
-        let Some(trial) = trial else { break };
-        let reading = reading_of(&trial, slo).ok().map(|(reading, _)| reading);
-        results.push((scheduled.configuration.rate(), reading));
-    }
-    Ok(RateQuestion.replay(results))
+    plan: &Plan,
+) -> Result<RateFindings, LabError> {
+    recorded_findings(&RateQuestion, &RateTrials::new(plan, slo), folder, experiment)
 }
 
 /// Searches on from what the folder has.
@@ -99,8 +91,7 @@ pub(crate) fn search<'p>(
     recorded: (&ExperimentFolder, Experiment),
     listener: &mut dyn Listener,
 ) -> Finished {
-    let connections = request.plan.factors[CONNECTIONS][0].clone();
-    let trials = RateTrials { connections, slo };
+    let trials = RateTrials::new(request.plan, slo);
     let (findings, mut finished) =
         AdaptiveTrials::new(trials, request, prepared, recorded, listener)
             .investigate(&RateQuestion);
@@ -114,6 +105,12 @@ pub(crate) fn search<'p>(
 struct RateTrials<'a> {
     connections: SettingValue,
     slo: &'a Slo,
+}
+
+impl<'a> RateTrials<'a> {
+    fn new(plan: &Plan, slo: &'a Slo) -> Self {
+        Self { connections: plan.factors[CONNECTIONS][0].clone(), slo }
+    }
 }
 
 impl Measuring<RateQuestion> for RateTrials<'_> {
@@ -153,60 +150,27 @@ impl Measuring<RateQuestion> for RateTrials<'_> {
     }
 
     fn gives_up(&self, trial: &Trial, failures_in_a_row: u32) -> Option<String> {
-        let Err(reason) = reading_of(trial, self.slo) else { return None };
-        match trial.role {
-            TrialRole::Pilot => Some(LabError::NoPilot { reason }.to_string()),
-            _ if failures_in_a_row >= FAILURES_IN_A_ROW_MAX => {
-                Some(LabError::SearchFailed { reason }.to_string())
-            }
-            _ => None,
-        }
+        let reason = reading_of(trial, self.slo).err()?;
+        (failures_in_a_row >= FAILURES_IN_A_ROW_MAX).then(|| match trial.role {
+            TrialRole::Pilot => LabError::NoPilot { reason }.to_string(),
+            _ => LabError::SearchFailed { reason }.to_string(),
+        })
     }
 }
 
 /// What a trial says about its rate, and why the objective did not hold. An error is why it says
 /// nothing.
 fn reading_of(trial: &Trial, slo: &Slo) -> Result<(RateReading, Option<String>), String> {
-    let tps = trial.measured.as_ref().map_or(0.0, |measured| measured.tps);
-    if trial.configuration.rate().is_none() {
-        return match trial.validity.reason() {
-            Some(reason) => Err(reason.to_string()),
-            None if tps <= 0.0 => Err("no transaction ended".to_owned()),
-            None => Ok((RateReading { tps, holds: true }, None)),
-        };
+    if let Some(reason) = trial.validity.reason() {
+        return Err(reason.to_string());
     }
-    if let Some(reason) = failure(trial) {
-        return Err(reason);
+    let measured = trial.measured.as_ref().ok_or("nothing was measured")?;
+    let is_closed_loop = trial.configuration.rate().is_none();
+    if is_closed_loop && measured.tps <= 0.0 {
+        return Err("no transaction ended".to_owned());
     }
-    let broken = broken_by(trial, slo);
-    Ok((RateReading { tps, holds: broken.is_none() }, broken))
-}
-
-/// Why a trial is inconclusive about its rate: the server could not be prepared or died, clients
-/// were missing, or the load generator was suspended.
-fn failure(trial: &Trial) -> Option<String> {
-    let was_driven =
-        trial.engine.as_ref().is_some_and(|EngineFacts { clients_failed, suspensions, .. }| {
-            *clients_failed == 0 && suspensions.is_empty()
-        });
-    match &trial.validity {
-        Validity::Invalid(reason) if trial.measured.is_none() || !was_driven => {
-            Some(reason.to_string())
-        }
-        _ => None,
-    }
-}
-
-/// Why the objective was not met in a trial.
-fn broken_by(trial: &Trial, slo: &Slo) -> Option<String> {
-    if let Validity::Invalid(reason) | Validity::Partial(reason) = &trial.validity {
-        return Some(reason.to_string());
-    }
-    let Some(measured) = &trial.measured else { return Some("nothing was measured".to_owned()) };
-    if measured.sustained == Some(false) {
-        return Some("not sustained".to_owned());
-    }
-    slo.broken_by(measured)
+    let broken = if is_closed_loop { None } else { slo.not_kept_by(measured) };
+    Ok((RateReading { tps: measured.tps, holds: broken.is_none() }, broken))
 }
 
 /// A rate in the plan's notation.

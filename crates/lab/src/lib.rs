@@ -63,8 +63,8 @@
 //! - `adaptive` (`AdaptiveTrials`) has the trials of an experiment that decides on each after the
 //!   earlier ones: put into the schedule before they begin, read from the folder when it is
 //!   resumed. The question asks for points; `Measuring` makes trials of these. `find_max`,
-//!   `explain` and `pool` are the three of them, and `conditions` says whether server and host have
-//!   changed since the earlier trials.
+//!   `explain` and `pool` are the three of them. `conditions` says whether server and host have
+//!   changed since the earlier trials, and `question` whether plan, record and option files have.
 //! - `find_max` measures rates, as the pure module `search` asks for them.
 //! - `pool` measures numbers of connections, as the crate `pool` asks for them.
 //! - `explain` measures mixtures of two configurations, as `causes` asks for them: `examination`
@@ -106,6 +106,7 @@ mod external;
 mod find_max;
 mod pool;
 mod private;
+mod question;
 mod resume;
 mod schedule;
 mod search;
@@ -125,7 +126,7 @@ pub use external::{
     ExternalError, IdentityProof, Journal, LeftJournals, PlanOnServer, Restored, check_plan_on,
     refuse_system_schema, rehearse, replication_warning, restore, unfinished,
 };
-pub use find_max::{find_max, search_has_ended};
+pub use find_max::{find_max, search_goes_on};
 pub use pool::{find_pool, resume_pool};
 pub use resume::resume;
 pub use schedule::schedule;

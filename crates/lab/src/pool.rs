@@ -3,6 +3,7 @@
 //! [`truetps_pool`] decides which numbers of connections are measured; here they become trials.
 
 use indexmap::IndexMap;
+use serde_json::{Value, json};
 use truetps_adaptive::Batch;
 use truetps_folder::ExperimentFolder;
 use truetps_plan::Plan;
@@ -11,11 +12,12 @@ use truetps_record::{
     CONNECTIONS, Configuration, Experiment, PoolRecord, PoolRule, SettingValue, Trial,
 };
 
-use crate::adaptive::{AdaptiveTrials, Measuring, NextTrial};
-use crate::conditions::{same_load, same_place};
+use crate::adaptive::{AdaptiveTrials, Measuring, NextTrial, recorded_findings};
+use crate::conditions::same_place;
 use crate::error::LabError;
 use crate::event::{ExperimentEvent, Listener};
 use crate::experiment::{ExperimentRequest, Finished, PreparedExperiment, planned_experiment};
+use crate::question::{same_question, same_schedule};
 
 /// Runs a new search; it fills in the rule of thumb, where the server is on this host. The plan has
 /// one level of each factor, and of connections the largest number that may be tried.
@@ -35,7 +37,7 @@ fn find_pool_on<'p>(
     pool: &PoolRecord,
     listener: &mut dyn Listener,
 ) -> Result<Finished, LabError> {
-    let experiment = planned_experiment(request, prepared, Vec::new());
+    let experiment = planned_experiment(request, prepared, Vec::new(), &question(pool));
     let is_here = experiment.external.as_ref().is_none_or(|external| external.is_on_this_host);
     let pool =
         &PoolRecord { rule: is_here.then(|| PoolRule::of(experiment.host.cores)), ..pool.clone() };
@@ -51,14 +53,23 @@ pub fn resume_pool(
     folder: &ExperimentFolder,
     listener: &mut dyn Listener,
 ) -> Result<Finished, LabError> {
-    let _lock = folder.lock()?;
-    let (experiment, pool) = (folder.experiment()?, folder.pool()?.ok_or(LabError::NoPool)?);
-    same_load(folder, request.plan)?;
+    let _lock = folder.lock().map_err(LabError::NotResumed)?;
+    let experiment = folder.experiment().map_err(LabError::NotResumed)?;
+    let pool = folder.pool().map_err(LabError::NotResumed)?.ok_or(LabError::NoPool)?;
     let request = &request.again(folder, &experiment);
+    same_question(folder, &experiment, request, Some(CONNECTIONS), &question(&pool))?;
+    same_schedule(folder, &experiment)?;
+    let (asked, trials) = (PoolQuestion::recorded(&pool), PoolTrials { plan: request.plan });
+    recorded_findings(&asked, &trials, folder, &experiment)?;
     let mut prepared = PreparedExperiment::set_up(request, request.runs, listener)?;
     let finished = same_place(&prepared, &experiment, listener)
         .map(|()| run(request, &pool, &mut prepared, (folder, experiment), listener));
     prepared.end(finished, listener)
+}
+
+/// What decides about the trials and the advice. The rule of thumb decides nothing.
+fn question(pool: &PoolRecord) -> Value {
+    json!(PoolRecord { rule: None, asked: None, ..pool.clone() })
 }
 
 fn run<'p>(

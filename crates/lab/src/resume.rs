@@ -11,6 +11,7 @@ use crate::event::Listener;
 use crate::experiment::{ExperimentRequest, Finished, PreparedExperiment, missing};
 use crate::extension::{MoreBlocks, blocks_of, extend, record};
 use crate::find_max::{plan_of_rest, search};
+use crate::question::{objective, same_blocks, same_question, same_schedule};
 
 /// Runs the missing, partial and invalid trials of an earlier experiment; the files of replaced
 /// trials are kept beside the new ones. A search for the highest rate goes on after its last trial
@@ -36,28 +37,30 @@ pub(crate) fn resume_on(
         &mut dyn Listener,
     ) -> Result<PreparedExperiment<'r>, LabError>,
 ) -> Result<Finished, LabError> {
-    let _lock = folder.lock()?;
-    let mut experiment = folder.experiment_of(request.plan)?;
+    let _lock = folder.lock().map_err(LabError::NotResumed)?;
+    let mut experiment = folder.experiment_of(request.plan).map_err(LabError::NotResumed)?;
     if experiment.tool_version != request.tool_version {
         let (was, is) = (&experiment.tool_version, request.tool_version);
         listener.warn(format!("this experiment was started with truetps {was}; this is {is}"));
     }
     let request = &request.again(folder, &experiment);
     if let Some(slo) = experiment.slo.clone() {
-        let blocks = folder.plan()?.design.blocks;
+        let blocks = folder.plan().map_err(LabError::NotResumed)?.design.blocks;
         if request.plan.design.blocks != blocks || request.more.is_some() {
             return Err(LabError::SearchWithBlocks { name: experiment.name });
         }
-        let Some(plan) = plan_of_rest(folder, &experiment, &slo, request.plan)? else {
+        let Some(plan) = plan_of_rest(folder, &experiment, request, &slo)? else {
             return Ok(Finished { folder: folder.clone(), gave_up: None, not_left: None });
         };
-        let request =
-            &ExperimentRequest { plan: &plan, command: request.command.clone(), ..*request };
+        let request = &ExperimentRequest { plan: &plan, ..request.again(folder, &experiment) };
         let mut prepared = set_up(request, folder.path(), listener)?;
         let finished = same_place(&prepared, &experiment, listener)
             .map(|()| search(request, &slo, &mut prepared, (folder, experiment), listener));
         return prepared.end(finished, listener);
     }
+    same_question(folder, &experiment, request, None, &objective(None))?;
+    same_schedule(folder, &experiment)?;
+    same_blocks(request.plan, &experiment)?;
     let planned = request.plan.design.blocks.saturating_sub(blocks_of(&experiment));
     let mut more = (planned > 0).then_some(MoreBlocks { blocks: planned, only: None });
     if more.is_none() && missing(folder, &experiment)?.is_empty() {

@@ -15,6 +15,11 @@ pub fn schedule(plan: &Plan) -> Vec<ScheduledTrial> {
     trials
 }
 
+/// The name of a trial by its number from 0.
+pub(crate) fn trial_name(index: usize) -> String {
+    format!("trial-{:04}", index + 1)
+}
+
 /// One more block, of the configurations that are `wanted`, and of the twin where its configuration
 /// is one of them. It depends on the seed and its number only, not on the blocks before.
 pub(crate) fn append_block(
@@ -30,7 +35,7 @@ pub(crate) fn append_block(
     RandomStream::new(plan.design.seed, u64::from(block)).shuffle(&mut order);
     order.retain(|(_, configuration)| wanted(configuration));
     for (position, (role, configuration)) in order.into_iter().enumerate() {
-        let name = format!("trial-{:04}", trials.len() + 1);
+        let name = trial_name(trials.len());
         let position = position as u32;
         trials.push(ScheduledTrial { name, block, position, role, configuration, mixture: None });
     }

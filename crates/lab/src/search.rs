@@ -16,8 +16,8 @@ const STEP_UP: f64 = 1.25;
 const STEP_DOWN: f64 = 0.5;
 /// Trials, of the same rate, that must all be good.
 const TRIALS_NEEDED: u32 = 3;
-/// A server that gives contradictory results is not tried for ever.
-const TRIALS_MAX: u32 = 30;
+/// A server that gives contradictory results, or often none, is not tried for ever.
+const TRIALS_MAX: usize = 30;
 
 /// Which is the highest rate that holds? All that decides is in the results.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -50,7 +50,7 @@ pub(crate) enum RateOutcome {
     Unfinished,
     /// A rate was found, or no rate holds.
     Answered,
-    /// The results contradict each other.
+    /// The results contradict each other, or too many trials gave none.
     Undecided,
 }
 
@@ -89,14 +89,20 @@ struct RateSteps<'a> {
 
 impl RateSteps<'_> {
     fn run(&mut self) -> Result<(), Stopped> {
-        let most = self.ask(RateStage::ClosedLoop, None)?.tps;
+        let most = loop {
+            if let Some(reading) = self.ask(RateStage::ClosedLoop, None)? {
+                break reading.tps;
+            }
+        };
         self.findings.most = Some(most);
         let mut search = Search::new(most * FIRST_SHARE);
         loop {
             match search.next() {
                 SearchStep::Try(rate) => {
-                    let reading = self.ask(search.stage(), Some(rate))?;
-                    search.heard(rate, reading.holds);
+                    match self.ask(search.stage(), Some(rate))? {
+                        Some(reading) => search.heard(rate, reading.holds),
+                        None => search.without_result += 1,
+                    }
                     (self.findings.held, self.findings.broken) = (search.best(), search.broken());
                 }
                 SearchStep::Found(_) => {
@@ -111,15 +117,11 @@ impl RateSteps<'_> {
         }
     }
 
-    /// Tries a rate until a trial says something about it.
-    fn ask(&mut self, stage: RateStage, rate: Option<f64>) -> Result<RateReading, Stopped> {
-        loop {
-            let batch = Batch { stage, points: vec![rate], planned: 1 };
-            let readings = self.source.run(&batch, &self.findings).ok_or(Stopped)?;
-            if let [Some(reading)] = readings[..] {
-                return Ok(reading);
-            }
-        }
+    /// `None`: the trial says nothing about its rate.
+    fn ask(&mut self, stage: RateStage, rate: Option<f64>) -> Result<Option<RateReading>, Stopped> {
+        let batch = Batch { stage, points: vec![rate], planned: 1 };
+        let readings = self.source.run(&batch, &self.findings).ok_or(Stopped)?;
+        Ok(readings.first().copied().flatten())
     }
 }
 
@@ -138,12 +140,14 @@ enum SearchStep {
 struct Search {
     guess: f64,
     heard: Vec<(f64, bool)>,
+    /// Trials that said nothing about their rate.
+    without_result: usize,
 }
 
 impl Search {
     /// `guess`: where to begin, in transactions a second.
     fn new(guess: f64) -> Self {
-        Self { guess: round(guess), heard: Vec::new() }
+        Self { guess: round(guess), heard: Vec::new(), without_result: 0 }
     }
 
     fn heard(&mut self, rate: f64, held: bool) {
@@ -151,15 +155,12 @@ impl Search {
     }
 
     fn next(&self) -> SearchStep {
-        if self.heard.is_empty() {
-            return SearchStep::Try(self.guess);
-        }
         let (best, broken, is_close) = (self.best(), self.broken(), self.is_close());
         let confirmed = best.is_some_and(|best| self.trials_of(best) >= TRIALS_NEEDED);
         if is_close && confirmed {
             return SearchStep::Found(best);
         }
-        if self.heard.len() as u32 >= TRIALS_MAX {
+        if self.heard.len() + self.without_result >= TRIALS_MAX {
             return SearchStep::GivenUp;
         }
         match (best, broken) {
@@ -276,7 +277,7 @@ mod tests {
         assert_eq!(find(10.0, |_, _| true).0, SearchStep::GivenUp);
         // Contradictions: good and bad in turn.
         let (end, trials) = find(1_000.0, |_, n| n % 2 == 0);
-        assert!(trials <= TRIALS_MAX as usize, "{end:?}");
+        assert!(trials <= TRIALS_MAX, "{end:?}");
     }
 
     /// Equal results lead to equal rates; those that end early, to the rate after them.
@@ -311,6 +312,27 @@ mod tests {
             RateQuestion.investigate(&mut again);
             assert_eq!(again.0, all[..=known], "the next rate after {known}");
         }
+    }
+
+    /// Trials that say nothing are of the allowed number, too.
+    #[test]
+    fn a_server_that_often_fails_ends_the_search() {
+        struct Failing(usize);
+        impl Source<RateQuestion> for Failing {
+            fn run(
+                &mut self,
+                batch: &Batch<RateQuestion>,
+                _: &RateFindings,
+            ) -> Option<Vec<Option<RateReading>>> {
+                self.0 += 1;
+                let holds = batch.points[0].is_none_or(|rate| rate < 900.0);
+                let is_known = self.0 == 1 || self.0.is_multiple_of(6);
+                Some(vec![is_known.then_some(RateReading { tps: 1_000.0, holds })])
+            }
+        }
+        let mut server = Failing(0);
+        let findings = RateQuestion.investigate(&mut server);
+        assert_eq!((findings.outcome, server.0), (RateOutcome::Undecided, 1 + TRIALS_MAX));
     }
 
     #[test]

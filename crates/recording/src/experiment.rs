@@ -46,6 +46,7 @@ pub fn new_experiment(start: ExperimentStart<'_>) -> Experiment {
         slo: None,
         external: None,
         command: start.command,
+        asked: None,
         part: None,
         parts: Vec::new(),
         parts_missing: Vec::new(),

@@ -341,6 +341,7 @@ fn experiment(plan: &Plan, schedule: Vec<ScheduledTrial>) -> Experiment {
         slo: None,
         external: None,
         command: vec!["truetps".to_owned(), "sweep".to_owned()],
+        asked: None,
         part: None,
         parts: Vec::new(),
         parts_missing: Vec::new(),

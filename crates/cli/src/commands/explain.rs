@@ -7,7 +7,9 @@ use indexmap::IndexMap;
 use truetps_archive::ExplainedRun;
 use truetps_causes::Outcome;
 use truetps_folder::ExperimentFolder;
-use truetps_lab::{ExplainOptions, LabError, ServerSource, explain, resume_explanation};
+use truetps_lab::{
+    ExperimentRequest, ExplainOptions, LabError, ServerSource, explain, resume_explanation,
+};
 use truetps_plan::{Plan, level_of};
 use truetps_record::{Asked, CONNECTIONS, SERVER, SettingValue, TABLE_ROWS, is_setting_factor};
 use truetps_report::NothingDiffers;
@@ -15,7 +17,7 @@ use truetps_sandbox::{Home, NamedServers};
 
 use crate::answer::{give_document, open_folder, print_answer, unreadable};
 use crate::args::ExplainArgs;
-use crate::asked::{asked, explain_args};
+use crate::asked::{asked, explain_args, recorded_plan};
 use crate::exit::Exit;
 use crate::explain_sides::{NamedBy, sides};
 use crate::failure::CommandFailure;
@@ -57,7 +59,10 @@ fn measure(args: &ExplainArgs, earlier: Option<&ExperimentFolder>) -> Result<Exi
     let home = Home::open(args.place.sandbox.sandbox_dir.as_deref())?;
     let words = words(args)?;
     let named = [NamedBy::read(&words[0], &home)?, NamedBy::read(&words[1], &home)?];
-    let (plan, common) = plan_of(args, &named, &home)?;
+    let (plan, common) = match earlier.map(recorded_plan).transpose()?.flatten() {
+        Some(recorded) => recorded,
+        None => plan_of(args, &named, &home)?,
+    };
     refuse_dsn(args, &plan)?;
     let site = RunSite::open(&plan, &args.place, args.generator.pin.as_deref())?;
     let ServerSource::Private { programs, .. } = site.source() else {
@@ -68,11 +73,15 @@ fn measure(args: &ExplainArgs, earlier: Option<&ExperimentFolder>) -> Result<Exi
         sides: Some(words),
         plan: args.plan.clone(),
         connections: args.connections,
+        common,
         ..asked(&args.load, &args.generator, &args.place, None)
     };
-    let options = ExplainOptions { smallest_percent: args.smallest, budget: args.budget, asked };
+    let options = ExplainOptions { smallest_percent: args.smallest, budget: args.budget };
     let (stop, mut watcher) = ProgressWatcher::start(&plan.name, &site, false)?;
-    let request = request(&plan, &site, &args.place.runs, args.generator.workers(), &stop);
+    let request = ExperimentRequest {
+        asked,
+        ..request(&plan, &site, &args.place.runs, args.generator.workers(), &stop)
+    };
     let finished = match earlier {
         None => explain(&request, &sides, &options, &mut watcher),
         Some(folder) => resume_explanation(&request, &sides, folder, &options, &mut watcher),

@@ -10,7 +10,7 @@ use truetps_report::PoolAnswer;
 
 use crate::answer::{give_document, open_folder, unreadable};
 use crate::args::PoolArgs;
-use crate::asked::{asked, pool_args};
+use crate::asked::{asked, pool_args, recorded_plan};
 use crate::exit::Exit;
 use crate::failure::CommandFailure;
 use crate::measuring::{Ending, measured, request};
@@ -97,22 +97,26 @@ fn measure(
     earlier: Option<&ExperimentFolder>,
     most: u32,
 ) -> Result<Exit, NotMeasured> {
-    let plan = plan_of(args, most)?;
+    let plan = match earlier.map(recorded_plan).transpose()?.flatten() {
+        Some((plan, _)) => plan,
+        None => plan_of(args, most)?,
+    };
     let site = RunSite::open(&plan, &args.place, args.generator.pin.as_deref())?;
     if args.place.dry_run {
         return Ok(site.rehearse(&plan)?);
     }
     let (stop, mut watcher) = ProgressWatcher::start(&plan.name, &site, false)?;
-    let request = ExperimentRequest {
-        quick: args.quick,
-        ..request(&plan, &site, &args.place.runs, args.generator.workers(), &stop)
-    };
     let asked = Asked {
         plan: args.plan.clone(),
         ..asked(&args.load, &args.generator, &args.place, site.address())
     };
+    let request = ExperimentRequest {
+        quick: args.quick,
+        asked,
+        ..request(&plan, &site, &args.place.runs, args.generator.workers(), &stop)
+    };
     let finished = match earlier {
-        None => find_pool(&request, &record(args, most, asked), &mut watcher),
+        None => find_pool(&request, &record(args, most), &mut watcher),
         Some(folder) => resume_pool(&request, folder, &mut watcher),
     };
     drop(watcher);
@@ -137,7 +141,7 @@ fn go_on_command(folder: &ExperimentFolder) -> String {
     format!("truetps pool --resume {}", shown(folder.path()).display())
 }
 
-pub(crate) fn record(args: &PoolArgs, most: u32, asked: Asked) -> PoolRecord {
+pub(crate) fn record(args: &PoolArgs, most: u32) -> PoolRecord {
     let (blocks, check_blocks) =
         if args.quick { (QUICK_BLOCKS, QUICK_CHECK_BLOCKS) } else { (BLOCKS, CHECK_BLOCKS) };
     PoolRecord {
@@ -151,7 +155,7 @@ pub(crate) fn record(args: &PoolArgs, most: u32, asked: Asked) -> PoolRecord {
         current: args.current,
         rule: None,
         instances: args.instances,
-        asked: Some(asked),
+        asked: None,
     }
 }
 

@@ -18,10 +18,10 @@ pub(crate) fn run(args: &ReportArgs) -> Result<Exit, CommandFailure> {
     let form = args.answer.form();
     match AnyRun::open(&folder).map_err(|error| not_opened(&folder, error))? {
         AnyRun::Trials(run) => give_run(&run, form),
-        AnyRun::Explained(run) => give_document(&run, form),
+        AnyRun::Explained(run) => give_document(&*run, form),
         AnyRun::Pool(run) => give_document(&PoolAnswer { run: &run, libraries: &[] }, form),
         AnyRun::Verified(run) if form.format.shows(AnswerSubject::Document) => {
-            give_document(&run, form)
+            give_document(&*run, form)
         }
         // In the other formats it is shown as a load.
         AnyRun::Verified(run) => give(&run.path, form),

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use truetps_folder::ExperimentFolder;
 use truetps_lab::{
-    AskForMore, ExperimentRequest, estimate, find_max, resume, schedule, search_has_ended, start,
+    AskForMore, ExperimentRequest, estimate, find_max, resume, schedule, search_goes_on, start,
 };
 use truetps_plan::Plan;
 use truetps_record::{Configuration, Part, Slo};
@@ -128,12 +128,10 @@ pub(crate) fn measure(
 /// The command that runs the missing trials.
 fn go_on_command(folder: &ExperimentFolder) -> Option<String> {
     let experiment = folder.experiment().ok()?;
-    let has_ended = match &experiment.slo {
-        Some(slo) => search_has_ended(folder, &experiment, slo).ok()?,
-        None => false,
-    };
+    let slo = experiment.slo.as_ref();
     // The other parts have ended.
-    let can_go_on = experiment.part.is_none() && !has_ended;
+    let can_go_on =
+        experiment.part.is_none() && slo.is_none_or(|slo| search_goes_on(folder, &experiment, slo));
     can_go_on.then(|| again::command(folder.path(), &experiment))
 }
 

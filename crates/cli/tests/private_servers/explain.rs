@@ -144,8 +144,11 @@ fn it_ends_with_its_budget_and_goes_on_later() {
     }
     let place = Place::with_templates();
     let b = format!("innodb_flush_log_at_trx_commit=2,{HARMLESS}");
-    let args = [&["explain", "defaults", &b, SMALL_REDO, "--budget", "3s"][..], &SHORT].concat();
-    let ran = place.run(&args);
+    place.good(&["sweep", "insert", "-c", "1,8", "--save-plan", "mine.toml"]);
+    place.write("my.cnf", "[mysqld]\nsort_buffer_size = 1M\n");
+    let named = ["--plan", "./mine.toml", "--my-cnf", "my.cnf", "--set", "read_buffer_size=64K"];
+    let args = [&["explain", "defaults", &b, SMALL_REDO, "--budget", "3s"][..], &SHORT, &named];
+    let ran = place.run(&args.concat());
     assert_eq!(ran.code, Some(3), "{}{}", ran.stdout, ran.stderr);
     assert!(
         ran.stdout.contains("Unfinished") && ran.stderr.contains("truetps explain --resume"),
@@ -167,6 +170,16 @@ fn it_ends_with_its_budget_and_goes_on_later() {
         let renamed = serde_json::json!(["truetps", "explain", "--renamed"]);
         command.replace(std::mem::replace(&mut document["command"], renamed));
     });
+    // The option file is read again; both sides have it, so that it is none of the differences.
+    place.write("my.cnf", "[mysqld]\nsort_buffer_size = 2M\n");
+    place.refused(
+        &["explain", "--resume"],
+        &["`A.sort_buffer_size` of the experiment was \"1M\", and is \"2M\" now"],
+    );
+    place.write("my.cnf", "[mysqld]\nsort_buffer_size = 1M\n");
+    // The folder has its own plan.
+    let (named_plan, gone) = (place.path().join("mine.toml"), place.path().join("gone.toml"));
+    fs::rename(&named_plan, &gone).unwrap();
     let ran = place.run(&["explain", "--resume", "--budget", "5s"]);
     assert!(matches!(ran.code, Some(0 | 3)), "{}{}", ran.stdout, ran.stderr);
     let after = mixtures(&folder);
@@ -177,8 +190,9 @@ fn it_ends_with_its_budget_and_goes_on_later() {
         "what was measured is kept"
     );
     // An older version has recorded the command line alone.
-    edit(&folder.join("experiment.json"), |document| document["command"] = command.take());
-    edit(&folder.join("explanation.json"), |document| {
+    fs::rename(&gone, &named_plan).unwrap();
+    edit(&folder.join("experiment.json"), |document| {
+        document["command"] = command.take();
         document.as_object_mut().unwrap().remove("asked").unwrap();
     });
     // Before both sides had the server's default of what one of them sets, truetps chose it.

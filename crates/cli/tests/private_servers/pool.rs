@@ -97,7 +97,9 @@ fn a_search_goes_on_where_ctrl_c_ended_it() {
         return;
     }
     let place = Place::with_templates();
-    let child = place.start(&SEARCH);
+    place.good(&["sweep", "insert", "-c", "1,8", "--save-plan", "mine.toml"]);
+    let search = [&["pool", "./mine.toml"], &SEARCH[2..]].concat();
+    let child = place.start(&search);
     place.wait_for_interval("trial-0002");
     signal(child.id(), Signal::INT);
     let ran: Ran = child.wait_with_output().unwrap().into();
@@ -116,6 +118,8 @@ fn a_search_goes_on_where_ctrl_c_ended_it() {
     let mut experiment: Value = serde_json::from_slice(&std::fs::read(&path).unwrap()).unwrap();
     experiment["command"] = serde_json::json!(["truetps", "pool", "--renamed"]);
     std::fs::write(&path, experiment.to_string()).unwrap();
+    // The folder has its own plan.
+    std::fs::remove_file(place.path().join("mine.toml")).unwrap();
     let ran = place.run(&["pool", "--resume", "--format", "json"]);
     assert_eq!(ran.code, Some(0), "{}", ran.stderr);
     let answer = document(&ran);

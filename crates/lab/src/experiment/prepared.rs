@@ -7,6 +7,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Instant;
 
+use serde_json::Value;
 use truetps_engine::LoadSpec;
 use truetps_folder::{ExperimentFolder, FolderError, TrialWriter};
 use truetps_plan::{Plan, WorkloadSpec};
@@ -31,6 +32,7 @@ use crate::experiment::trial_events::TrialEvents;
 use crate::extension::{extend, record};
 use crate::external::parts::Meeting;
 use crate::external::{LoadVolume, unique_id};
+use crate::question::{asked, objective};
 use crate::schedule::schedule;
 use crate::trial::evidence::{ServerState, TrialEvidence};
 use crate::trial::ready_server::ReadyServer;
@@ -69,7 +71,7 @@ pub(crate) fn start_on(
 ) -> Result<Finished, LabError> {
     let experiment = match prepared.joined_experiment() {
         Some(joined) => joined,
-        None => planned_experiment(request, prepared, schedule(request.plan)),
+        None => planned_experiment(request, prepared, schedule(request.plan), &objective(None)),
     };
     let folder = prepared.create_folder(request.plan, &experiment, listener)?;
     let _lock = folder.lock()?;
@@ -77,11 +79,13 @@ pub(crate) fn start_on(
     prepared.run_all(&folder, experiment, listener)
 }
 
-/// What is recorded before the first trial.
+/// What is recorded before the first trial. `question`: what decides about the trials besides the
+/// plan.
 pub(crate) fn planned_experiment(
     request: &ExperimentRequest<'_>,
     prepared: &PreparedExperiment<'_>,
     schedule: Vec<ScheduledTrial>,
+    question: &Value,
 ) -> Experiment {
     let (sandbox_dir, server_address) = match request.source {
         ServerSource::Private { home, .. } => (Some(home.path().display().to_string()), None),
@@ -93,6 +97,8 @@ pub(crate) fn planned_experiment(
         couplings: prepared.provider.couplings().to_vec(),
         disks: prepared.provider.disks().to_vec(),
         random_order: true,
+        // A part of a load cannot go on alone.
+        asked: prepared.parts.is_none().then(|| Box::new(asked(request, question))),
         external: prepared.provider.external_facts().cloned(),
         part: prepared.parts.is_some().then(|| PartOfExperiment {
             part: request.source.part(),

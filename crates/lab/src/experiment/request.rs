@@ -5,7 +5,7 @@ use std::sync::atomic::AtomicBool;
 
 use truetps_folder::ExperimentFolder;
 use truetps_plan::Plan;
-use truetps_record::Experiment;
+use truetps_record::{Asked, Experiment};
 
 use crate::extension::AskForMore;
 use crate::trial::server_provider::ServerSource;
@@ -31,6 +31,8 @@ pub struct ExperimentRequest<'a> {
     pub pin: &'a Pin,
     pub tool_version: &'a str,
     pub command: Vec<String>,
+    /// What was typed, for a command that goes on with the experiment.
+    pub asked: Asked,
     /// Set by the user: end the running trial and keep what was measured.
     pub stop: &'a AtomicBool,
     /// Whether to add blocks when all trials have run.
@@ -49,6 +51,7 @@ impl ExperimentRequest<'_> {
             runs: folder.path(),
             workers: experiment.workers.clamp(1, WORKERS_MAX),
             command: self.command.clone(),
+            asked: self.asked.clone(),
             ..*self
         }
     }

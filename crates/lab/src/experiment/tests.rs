@@ -1,5 +1,7 @@
 //! The order of steps of an experiment, on servers that follow a script.
 
+mod edited;
+
 use std::cell::{Cell, RefCell};
 use std::collections::VecDeque;
 use std::path::Path;
@@ -11,8 +13,8 @@ use truetps_folder::{ExperimentFolder, TrialWriter};
 use truetps_plan::Plan;
 use truetps_probe::{RunPresence, host_facts};
 use truetps_record::{
-    Configuration, Counts, LatencyFigures, LogVolume, Measured, NoEvidence, Part, ServerFacts,
-    SettingValue, SqlDialect, Trial, Validity,
+    Asked, Configuration, Counts, EngineFacts, LatencyFigures, LogVolume, Measured, NoEvidence,
+    Part, ServerFacts, SettingValue, SqlDialect, Trial, Validity,
 };
 use truetps_recording::TrialEvent;
 use truetps_trial::{RanTrial, TrialContext};
@@ -23,7 +25,7 @@ use crate::event::{ExperimentEvent, Listener};
 use crate::experiment::setup::PreparedServers;
 use crate::experiment::{ExperimentRequest, Finished, Pin, PreparedExperiment, missing};
 use crate::extension::MoreBlocks;
-use crate::find_max::{find_max_on, search_has_ended};
+use crate::find_max::{find_max_on, search_goes_on};
 use crate::resume::resume_on;
 use crate::trial::evidence::ServerState;
 use crate::trial::ready_server::ReadyServer;
@@ -109,7 +111,7 @@ impl ServerProvider for ScriptedServers<'_> {
 
     fn leave(&mut self, _: &mut dyn Listener) -> Option<LabError> {
         self.script.left.update(|n| n + 1);
-        self.script.cannot_leave.then_some(LabError::OtherSchedule)
+        self.script.cannot_leave.then_some(LabError::NoPool)
     }
 }
 
@@ -137,6 +139,7 @@ impl<'l> ReadyServer<'l> for ScriptedServer<'l> {
         _: &mut dyn FnMut(TrialEvent<'_>),
     ) -> RanTrial {
         trial.measured = Some(measured(self.script.capacity, trial.configuration.rate()));
+        trial.engine = Some(EngineFacts::default());
         if let Some(measured) = trial.measured.as_mut().filter(|_| self.script.holds_any_rate) {
             measured.sustained = measured.sustained.map(|_| true);
         }
@@ -178,7 +181,7 @@ impl<'l> ReadyServer<'l> for ScriptedServer<'l> {
             .unwrap()
             .expect("it was written before");
         self.script.before_check.borrow_mut().push(trial.validity);
-        if matches!(self.turn, Turn::FullDisk) { Err(LabError::OtherSchedule) } else { Ok(()) }
+        if matches!(self.turn, Turn::FullDisk) { Err(LabError::NoPool) } else { Ok(()) }
     }
 }
 
@@ -256,6 +259,7 @@ impl Bench {
             pin: &self.pin,
             tool_version: "1",
             command: Vec::new(),
+            asked: Asked::default(),
             stop: &self.stop,
             more: None,
         }
@@ -427,7 +431,7 @@ fn more_blocks_keep_the_trials_that_are_there() {
     bench.plan.design.seed += 1;
     bench.plan.design.blocks = 6;
     let error = bench.resume(&folder, script(&[])).unwrap_err();
-    assert!(matches!(error, LabError::OtherSchedule), "{error}");
+    assert!(matches!(error, LabError::OtherSchedule { .. }), "{error}");
 }
 
 /// Blocks of what is open only, as long as they are asked for.
@@ -517,6 +521,22 @@ fn a_search_ends_at_the_highest_rate_that_holds() {
     assert!(numbers.is_sorted() && numbers.contains(&800.0), "{numbers:?}");
 }
 
+/// All clients were there when the server died, or when its settings changed: the rate is tried
+/// again, and the search ends where it would have ended.
+#[test]
+fn an_invalid_trial_is_no_evidence_about_its_rate() {
+    let (bench, without) = (Bench::new(), Bench::new());
+    let (undisturbed, _) = without.find_max(script(&[]));
+    let mut expect = rates(&undisturbed.folder);
+    let disturbed = script(&[Turn::Dies, Turn::Works, Turn::Works, Turn::Dies, Turn::Trouble]);
+    let (finished, tried) = bench.find_max(disturbed);
+    assert_eq!(finished.gave_up, None);
+    expect.splice(..1, [None, None]);
+    expect.splice(3..3, [expect[3]; 2]);
+    assert_eq!(rates(&finished.folder), expect, "{tried:?}");
+    assert!(tried.iter().all(|(rate, held)| *held == (*rate <= 1000.0)), "{tried:?}");
+}
+
 #[test]
 fn an_interrupted_search_keeps_its_trials_and_is_no_failure() {
     let bench = Bench::new();
@@ -578,22 +598,22 @@ fn a_search_that_cannot_go_on_is_refused_before_anything_is_prepared() {
     let folder = finished.folder;
     assert!(matches!(refused(&folder), LabError::SearchUndecided));
     let mut experiment = folder.experiment().unwrap();
-    assert!(search_has_ended(&folder, &experiment, &"p99<1s".parse().unwrap()).unwrap());
+    assert!(!search_goes_on(&folder, &experiment, &"p99<1s".parse().unwrap()));
     experiment.schedule.swap(2, 3);
     folder.write_experiment(&experiment).unwrap();
-    assert!(matches!(refused(&folder), LabError::OtherSchedule));
+    assert!(matches!(refused(&folder), LabError::OtherSchedule { .. }));
 }
 
 /// Trials that said nothing are not asked again; the search tries their rate anew.
 #[test]
 fn a_search_that_gave_up_goes_on_with_a_new_trial() {
     let bench = Bench::new();
-    let (finished, _) = bench.find_max(script(&[Turn::NotReady]));
+    let (finished, _) = bench.find_max(script(&vec![Turn::NotReady; 3]));
     assert!(finished.gave_up.is_some());
     let resumed = bench.resume(&finished.folder, script(&[Turn::Works, Turn::NotReady])).unwrap();
     assert_eq!(
-        (resumed.gave_up, rates(&resumed.folder)[..3].to_vec()),
-        (None, vec![None, None, Some(800.0)])
+        (resumed.gave_up, rates(&resumed.folder)[..5].to_vec()),
+        (None, vec![None, None, None, None, Some(800.0)])
     );
     let blocks = ExperimentRequest { more: Some(&|_| None), ..bench.request() };
     let refused = resume_on(&blocks, &resumed.folder, &mut Silent, |_, _, _| panic!("prepared"));
@@ -616,6 +636,7 @@ fn a_search_repeats_a_rate_whose_server_failed_and_gives_up_after_three_failures
     let why = finished.gave_up.unwrap();
     assert!(why.contains("the server could not be prepared") && tried.is_empty(), "{why}");
     assert_eq!((finished.folder.experiment().unwrap().schedule.len(), always.left.get()), (4, 1));
-    let (finished, _) = bench.find_max(script(&[Turn::NotReady]));
-    assert!(finished.gave_up.is_some(), "without a first trial there is no rate to begin with");
+    let (finished, _) = bench.find_max(script(&vec![Turn::NotReady; 3]));
+    let why = finished.gave_up.unwrap();
+    assert!(why.starts_with("the closed-loop trial before the search was invalid"), "{why}");
 }

@@ -14,21 +14,23 @@ mod trials;
 use std::time::{Duration, Instant};
 
 use indexmap::IndexMap;
+use serde_json::{Value, json};
 use truetps_causes::{CauseQuestion, Mixture};
 use truetps_folder::ExperimentFolder;
 use truetps_plan::Plan;
 use truetps_probe::RunPresence;
 use truetps_record::{
-    Asked, CONNECTIONS, Configuration, Experiment, ExplainedFactor, ExplainedSide, Explanation,
-    LeftOut, Protocol, SCHEMA_VERSION, SettingValue,
+    CONNECTIONS, Configuration, Experiment, ExplainedFactor, ExplainedSide, Explanation, LeftOut,
+    Protocol, SCHEMA_VERSION, SettingValue,
 };
 use truetps_sandbox::ServerLoad;
 
-use crate::adaptive::AdaptiveTrials;
-use crate::conditions::{same_load, same_place};
+use crate::adaptive::{AdaptiveTrials, recorded_findings};
+use crate::conditions::same_place;
 use crate::error::LabError;
 use crate::event::Listener;
 use crate::experiment::{ExperimentRequest, Finished, PreparedExperiment, planned_experiment};
+use crate::question::{same_question, same_schedule};
 use crate::trial::server_provider::ServerSource;
 
 use examination::{Examined, prepare_mixtures};
@@ -51,15 +53,13 @@ pub struct ExplainSide {
     pub notes: Vec<String>,
 }
 
-/// How long and how closely to look, and what else was asked.
-#[derive(Debug, Clone, PartialEq)]
+/// How long and how closely to look.
+#[derive(Debug, Clone, Copy, PartialEq)]
 pub struct ExplainOptions {
     /// Differences below this are of no interest.
     pub smallest_percent: f64,
     /// Time for all trials, after the preparation.
     pub budget: Option<Duration>,
-    /// What was asked, for a command that goes on with it.
-    pub asked: Asked,
 }
 
 /// Runs a new investigation. The plan of the request has one level of each factor that is not a
@@ -75,7 +75,8 @@ pub fn explain(
     for side in [&explanation.a, &explanation.b] {
         prepared.provider.prepare_for(&side.configuration, listener)?;
     }
-    let experiment = planned_experiment(request, &prepared, Vec::new());
+    let question = question(sides, &explanation);
+    let experiment = planned_experiment(request, &prepared, Vec::new(), &question);
     let folder = prepared.create_folder(request.plan, &experiment, listener)?;
     folder.write_explanation(&explanation)?;
     let _lock = folder.lock()?;
@@ -92,12 +93,16 @@ pub fn resume_explanation(
     options: &ExplainOptions,
     listener: &mut dyn Listener,
 ) -> Result<Finished, LabError> {
-    let _lock = folder.lock()?;
-    let (mut experiment, mut recorded) =
-        (folder.experiment()?, folder.explanation()?.ok_or(LabError::NoExplanation)?);
+    let _lock = folder.lock().map_err(LabError::NotResumed)?;
+    let mut experiment = folder.experiment().map_err(LabError::NotResumed)?;
+    let recorded = folder.explanation().map_err(LabError::NotResumed)?;
+    let mut recorded = recorded.ok_or(LabError::NoExplanation)?;
     recorded.upgrade(&mut experiment.schedule);
-    same_load(folder, request.plan)?;
     let request = &request.again(folder, &experiment);
+    same_question(folder, &experiment, request, None, &question(sides, &recorded))?;
+    same_schedule(folder, &experiment)?;
+    let mixtures = MixtureTrials::new(request.plan, &recorded.factors);
+    recorded_findings(&cause_question(&recorded), &mixtures, folder, &experiment)?;
     let (mut prepared, examined) = set_up(request, sides, listener)?;
     let now =
         explanation(request, sides, options, &prepared, examined).map_err(|error| match error {
@@ -123,12 +128,23 @@ fn run<'p>(
     recorded: (&ExperimentFolder, Experiment),
     listener: &mut dyn Listener,
 ) -> Finished {
-    let Explanation { factors, suspects, seed, smallest_percent, .. } = explanation;
-    let question = CauseQuestion::new(factors.len(), suspects, *seed, *smallest_percent);
-    let mixtures = MixtureTrials::new(request.plan, factors);
+    let question = cause_question(explanation);
+    let mixtures = MixtureTrials::new(request.plan, &explanation.factors);
     let trials = AdaptiveTrials::new(mixtures, request, prepared, recorded, listener)
         .until(budget.and_then(|budget| Instant::now().checked_add(budget)));
     trials.investigate(&question).1
+}
+
+fn cause_question(explanation: &Explanation) -> CauseQuestion {
+    let Explanation { factors, suspects, seed, smallest_percent, .. } = explanation;
+    CauseQuestion::new(factors.len(), suspects, *seed, *smallest_percent)
+}
+
+/// What decides about the trials besides the plan: how closely to look, and what each side sets.
+fn question(sides: &[ExplainSide; 2], explanation: &Explanation) -> Value {
+    let Explanation { seed, smallest_percent, .. } = explanation;
+    let [a, b] = [0, 1].map(|index: usize| &sides[index].settings);
+    json!({ "seed": seed, "smallest_percent": smallest_percent, "A": a, "B": b })
 }
 
 /// Checks everything that can be checked, and finds out what differs.
@@ -182,7 +198,7 @@ fn explanation(
         b,
         suspects,
         left_out,
-        asked: Some(options.asked.clone()),
+        asked: None,
         mixtures: Vec::new(),
         factors,
     };

@@ -1,7 +1,10 @@
-//! What an explanation or a search for a pool was asked: what goes on with it reads this.
+//! What an experiment was asked: a command that goes on with it reads this.
 
+use indexmap::IndexMap;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
+
+use crate::SettingValue;
 
 /// The load and the server as the user named them. What is absent was not named.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
@@ -28,6 +31,16 @@ pub struct Asked {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub pin: Option<String>,
     pub server: AskedServer,
+    /// `plan.toml` as it was before the first trial: the file in the folder can be edited.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub plan_text: Option<String>,
+    /// Settings that both sides of an explanation have.
+    #[serde(skip_serializing_if = "IndexMap::is_empty")]
+    pub common: IndexMap<String, SettingValue>,
+    /// What else decides about the trials and the answer: objectives, option files as they were
+    /// read. It is compared, and not read.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub question: Option<Value>,
     /// What a later version has recorded.
     #[serde(flatten)]
     pub unknown: Map<String, Value>,

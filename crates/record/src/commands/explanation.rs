@@ -80,9 +80,9 @@ pub struct Explanation {
     /// Factors that are known to matter, by their number, the most suspicious first.
     pub suspects: Vec<usize>,
     pub left_out: Vec<LeftOut>,
-    /// `None` in older records: the command line says it.
+    /// In older records: now `experiment.json` has it, and before them the command line.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub asked: Option<Asked>,
+    pub asked: Option<Box<Asked>>,
     /// In older records: the mixture of each trial, in the order of the schedule.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub mixtures: Vec<String>,

@@ -43,7 +43,7 @@ pub struct PoolRecord {
     pub rule: Option<PoolRule>,
     /// Processes of the application that share the connections.
     pub instances: u32,
-    /// `None` in older records: the command line says it.
+    /// In older records: now `experiment.json` has it, and before them the command line.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub asked: Option<Asked>,
+    pub asked: Option<Box<Asked>>,
 }

@@ -3,8 +3,8 @@
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    Configuration, DiskFacts, ExternalFacts, HostFacts, MergedPart, PartOfExperiment, ServerFacts,
-    SettingValue, Slo,
+    Asked, Configuration, DiskFacts, ExternalFacts, HostFacts, MergedPart, PartOfExperiment,
+    ServerFacts, SettingValue, Slo,
 };
 
 /// Why a trial is in its block.
@@ -111,6 +111,9 @@ pub struct Experiment {
     pub external: Option<ExternalFacts>,
     /// Command line, as typed.
     pub command: Vec<String>,
+    /// `None` in older records, and of experiments that no command goes on with.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub asked: Option<Box<Asked>>,
     /// This folder has one part of the load.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub part: Option<PartOfExperiment>,

@@ -42,9 +42,17 @@ const UNITS_US: [(&str, f64); 6] =
     [("us", 1.0), ("µs", 1.0), ("ms", 1e3), ("s", 1e6), ("min", 6e7), ("h", 3.6e9)];
 
 impl Slo {
+    /// Why a valid trial did not keep its rate: it was not sustained, or it breaks a condition.
+    pub fn not_kept_by(&self, measured: &Measured) -> Option<String> {
+        if measured.sustained == Some(false) {
+            return Some("not sustained".to_owned());
+        }
+        self.broken_by(measured)
+    }
+
     /// The first condition that these figures break, with the figure itself; `None` where all hold.
     /// A figure that was not measured breaks its condition.
-    pub fn broken_by(&self, measured: &Measured) -> Option<String> {
+    fn broken_by(&self, measured: &Measured) -> Option<String> {
         self.conditions.iter().find_map(|condition| {
             let (_, value) = FIGURES.iter().find(|(figure, _)| *figure == condition.figure)?;
             let found = value(measured);
