@@ -1,8 +1,8 @@
 #!/bin/sh
 # release-std.sh TARGET: Rust's standard library for a target of a release, where rustup has not installed it.
 #
-# rustup fetches it. Where rustup's server cannot be reached, it is built from Debian's package rust-src, which has the sources of
-# a few versions; it has to be the version of rustc. The result is in a copy of the toolchain, whose folder is printed: the
+# `rustup target add TARGET` installs it. Where it is not installed, it is built from Debian's package rust-src, which has the
+# sources of a few versions; it has to be the version of rustc. The result is in a copy of the toolchain, whose folder is printed: the
 # toolchain itself is not changed. DEBIAN_MIRROR names another mirror than this system's.
 set -eu
 
@@ -13,14 +13,11 @@ suite=trixie-backports
 
 has_std() { ls "$1/lib/rustlib/$rust_target/lib"/libstd-*.rlib >/dev/null 2>&1; }
 fail() {
-    echo "truetps: release: no standard library for $rust_target: $*" >&2
+    echo "truetps: release: no standard library for $rust_target: $*; \`rustup target add $rust_target\` installs it" >&2
     exit 1
 }
 
 toolchain=$(rustc --print sysroot)
-if ! has_std "$toolchain" && command -v rustup >/dev/null; then
-    timeout 120 rustup target add "$rust_target" >/dev/null 2>&1 || true
-fi
 if has_std "$toolchain"; then
     echo "$toolchain"
     exit 0
@@ -30,7 +27,7 @@ if has_std "$copy" && [ "$("$copy/bin/rustc" --version)" = "$version" ]; then
     echo "$copy"
     exit 0
 fi
-command -v apt-get >/dev/null || fail "rustup cannot fetch it, and there is no apt-get"
+command -v apt-get >/dev/null || fail "there is no apt-get to build it with"
 echo "truetps: release: building the standard library for $rust_target" >&2
 
 # The sources, from an apt of its own: the system's is not changed.
@@ -46,9 +43,9 @@ Dir::Cache "$apt/cache"; Dir::State::status "/dev/null"; APT::Sandbox::User "roo
 EOF
 export APT_CONFIG="$apt/apt.conf"
 cd "$apt"
-apt-get update -qq >&2 || fail "rustup cannot fetch it, and $suite cannot be read"
+apt-get update -qq >&2 || fail "$suite cannot be read"
 package=$(apt-cache madison rust-src | cut -d'|' -f2 | tr -d ' ' | grep "^$number+" | head -1)
-[ -n "$package" ] || fail "rustup cannot fetch it, and $suite does not have rust-src $number"
+[ -n "$package" ] || fail "$suite does not have rust-src $number"
 apt-get download -qq "rust-src=$package" >&2 || fail "rust-src $package cannot be fetched"
 rm -rf sources && dpkg-deb -x rust-src_*.deb sources && rm rust-src_*.deb
 

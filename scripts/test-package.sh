@@ -141,9 +141,9 @@ inside sh -c 'apt-get update -qq && apt-get install -y --no-install-recommends m
     >"$root/tmp/apt.log" 2>&1 || fail "mariadb-server-core: $(tail -5 "$root/tmp/apt.log")"
 says 'valid' 'truetps run insert --connections 2 --warm-up 0.2 --measure 1 --table-rows 1000'
 says '"tps"' 'truetps report --format json'
-# A trial whose binlog was not as its level says is not valid, which a short one can be. Debian 11 has a server that the library refuses to work
+# A trial whose binlog was not as its level says is not valid, which a short one can be: one of them, so that both levels have valid ones. Debian 11 has a server that the library refuses to work
 # with: the refusal is from the library in the server.
-says '[3-6] of 6 valid\|prealloc: this server version was not tested' 'truetps sweep insert --vary prealloc=0,ahead -c 2 --blocks 2 --warm-up 0.2 --measure 0.5 --table-rows 200 2>&1 || true'
+says '[56] of 6 valid\|prealloc: this server version was not tested' 'truetps sweep insert --vary prealloc=0,ahead -c 2 --blocks 2 --warm-up 0.2 --measure 0.5 --table-rows 200 2>&1 || true'
 
 step "removing it"
 case "$package" in
