@@ -1,7 +1,7 @@
 # The two main goals are `make demo` and `make test`. Both install missing packages (and announce it first), can be
 # repeated at any time, and print their steps; so does `make gateway-demo`. `make test-servers` takes long.
 
-.PHONY: help demo gateway-demo test test-servers test-promise test-pools test-slurm test-deploy test-h2spec test-clients test-package build stage install uninstall deb image
+.PHONY: help demo gateway-demo test test-servers test-promise test-pools test-slurm test-deploy test-h2spec test-clients test-package test-release build stage install uninstall deb image release
 
 # Where `make install` installs to; DESTDIR is put before it.
 PREFIX = /usr/local
@@ -9,9 +9,11 @@ installed = $(DESTDIR)$(PREFIX)
 share = $(installed)/share
 
 target = $(or $(CARGO_TARGET_DIR),target)
-program = $(target)/release/truetps
-# Files that the program writes itself, for packages.
-staged = $(target)/release/package
+built = $(target)/release
+program = $(built)/truetps
+# Files that the program writes itself, for packages. `make release` lets a program of this machine write them for others.
+staged = $(built)/package
+writer = $(program)
 
 # Servers to fetch for the tests. A server that cannot be fetched is SKIPPED, and listed again at the end of `make test`;
 # tests that do not find a fetched server fail. Another list: make test TEST_SERVERS="mysql-9.7 mariadb-11.8".
@@ -41,6 +43,8 @@ help:
 	@echo "make uninstall      remove them"
 	@echo "make deb            make a package for Debian; \`make test-package\` installs it on a bare system, uses and removes it"
 	@echo "make image          make a container image, with docker"
+	@echo "make release        make the files of a release: programs that run on other systems, packages, checksums, list of parts"
+	@echo "make test-release   use them on bare systems: Debian 11, 12 and 13"
 
 build:
 	@echo "truetps: building"
@@ -107,9 +111,9 @@ test-clients:
 stage:
 	@test -x $(program) || $(MAKE) --no-print-directory build
 	@rm -rf $(staged) && mkdir -p $(staged)
-	@$(program) man-pages $(staged)/man
+	@$(writer) man-pages $(staged)/man
 	@cp -r $(staged)/man $(staged)/man.gz && gzip -9n $(staged)/man.gz/*
-	@for shell in bash zsh fish; do $(program) completions $$shell >$(staged)/completions.$$shell || exit 1; done
+	@for shell in bash zsh fish; do $(writer) completions $$shell >$(staged)/completions.$$shell || exit 1; done
 
 install: stage
 	@install -D -m 755 $(program) $(installed)/bin/truetps
@@ -129,11 +133,15 @@ uninstall:
 	@rm -rf $(share)/truetps $(share)/doc/truetps
 	@echo "truetps: removed from $(installed)"
 
-deb: build stage
+# `make release` gives the target of Rust, and the folder.
+deb_target =
+debs = $(target)/debian/
+deb: $(if $(deb_target),,build) stage
 	@command -v cargo-deb >/dev/null || { \
 		echo "truetps: installing cargo-deb"; cargo install --locked --quiet cargo-deb@3.8.0; }
-	@cargo deb --locked --no-build --no-strip --package truetps --output $(target)/debian/
-	@echo "truetps: \`sudo apt install ./$$(ls -t $(target)/debian/truetps_*.deb | head -1)\` installs it"
+	@cargo deb --locked --no-build --no-strip --package truetps \
+		$(addprefix --variant release --target ,$(deb_target)) --output $(debs)
+	@echo "truetps: \`sudo apt install $$(realpath "$$(ls -t $(debs)/truetps_*.deb | head -1)")\` installs it"
 
 image: build
 	@rm -rf $(target)/release/image
@@ -145,3 +153,11 @@ test-package:
 	@if scripts/test-package.sh --can-run; then \
 		$(MAKE) --no-print-directory deb && \
 		scripts/test-package.sh "$$(ls -t $(target)/debian/truetps_*.deb | head -1)"; fi
+
+# For x86-64 and aarch64: those that Rust has a standard library for here. It takes some ten minutes.
+release:
+	@scripts/release.sh
+
+# Of what `make release` made, the files that this machine can run. It takes some ten minutes, the first time longer.
+test-release:
+	@if scripts/test-package.sh --can-run; then scripts/test-release.sh $(target)/release-files; fi

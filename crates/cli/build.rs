@@ -6,12 +6,22 @@ use std::path::Path;
 
 fn main() {
     println!("cargo::rerun-if-changed=build.rs");
-    for names in ["sb_*", "truetps_*"] {
-        println!("cargo::rustc-link-arg-bins=-Wl,--export-dynamic-symbol={names}");
-    }
+    export_symbols();
     println!("cargo::rustc-env=TRUETPS_TARGET={}", env::var("TARGET").unwrap_or_default());
     println!("cargo::rerun-if-env-changed=TRUETPS_COMMIT");
     println!("cargo::rustc-env=TRUETPS_BUILT_FROM={}", built_from().unwrap_or_default());
+}
+
+/// The linker of zig, which releases are made with, cannot choose names: it exports all that C
+/// functions can have.
+fn export_symbols() {
+    if env::var("RUSTC_LINKER").is_ok_and(|linker| linker.contains("zigcc")) {
+        println!("cargo::rustc-link-arg-bins=-rdynamic");
+        return;
+    }
+    for names in ["sb_*", "truetps_*"] {
+        println!("cargo::rustc-link-arg-bins=-Wl,--export-dynamic-symbol={names}");
+    }
 }
 
 /// The commit and its date, `0bb079ca0d9b 2026-11-24`: of the variable where sources have no

@@ -2,6 +2,7 @@
 //!
 //! - `ci`: the steps that every change must pass. `suite`: runs the tests, of all programs beside
 //!   each other. `deny`: licences, sources and double versions of dependencies.
+//!   `parts`: the list of what is in the program, for a release.
 //! - `tidy`: checks on the tree that no compiler makes. `edges` and `invariants` hold what
 //!   ARCHITECTURE.md says of crates; `page` reads a page of Markdown, and `links`, `languages` (an
 //!   English page and its Chinese version) and `chinese` (how Chinese is set) check it; `names` and
@@ -16,6 +17,7 @@
 mod bench;
 mod ci;
 mod deny;
+mod parts;
 mod suite;
 mod tidy;
 
@@ -41,6 +43,8 @@ enum Chore {
     /// Licences, sources and double versions of dependencies, by deny.toml; `cargo deny` checks
     /// advisories, too
     Deny,
+    /// List what is linked into the program, as CycloneDX, on standard output
+    Parts,
     #[command(subcommand)]
     Bench(Bench),
     #[command(flatten)]
@@ -54,6 +58,7 @@ fn main() -> ExitCode {
         Chore::Test(args) => args.run(&root),
         Chore::Tidy => tidy::run(&root),
         Chore::Deny => deny::run(&root),
+        Chore::Parts => parts::run(&root),
         Chore::Bench(bench) => bench.run(&root),
         Chore::Helper(helper) => helper.run(),
     };
