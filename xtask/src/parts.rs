@@ -103,6 +103,7 @@ fn linked_crates(root: &Path) -> anyhow::Result<BTreeSet<LinkedCrate>> {
     Ok(crates)
 }
 
+#[expect(clippy::disallowed_methods, reason = "chores run cargo")]
 fn cargo_tree(root: &Path, package: &str, target: &str, edges: &str) -> anyhow::Result<String> {
     let of = ["--package", package, "--target", target, "--edges", edges];
     output(
@@ -138,7 +139,8 @@ fn component(linked: &LinkedCrate, checksum: Option<&str>) -> Value {
     component
 }
 
-/// What is in the program, and is no crate of Cargo.lock.
+/// What is in the program, and is not a crate of Cargo.lock.
+#[expect(clippy::disallowed_methods, reason = "chores run cargo")]
 fn other_parts(root: &Path) -> anyhow::Result<Vec<Value>> {
     let rustc = output(Command::new("rustc").arg("--version"))?;
     let rustc = rustc.split(' ').nth(1).context("rustc --version")?;

@@ -193,6 +193,7 @@ fn experiment(schedule: Vec<ScheduledTrial>) -> Experiment {
         slo: None,
         external: None,
         command: Vec::new(),
+        asked: None,
         part: None,
         parts: Vec::new(),
         parts_missing: Vec::new(),
