@@ -14,7 +14,7 @@ use crate::exit::Exit;
 use crate::failure::CommandFailure;
 use crate::owner::is_ours;
 use crate::screen::screen;
-use crate::terminal::{print_line, print_made, print_message, print_progress, shown};
+use crate::terminal::{print_line, print_made, print_message, print_progress, shell_path, shown};
 
 /// More blocks than so many times those that were run are not worth waiting for.
 const WORTH_WAITING_MAX: u32 = 6;
@@ -169,15 +169,15 @@ fn write_page(answer: &dyn FolderAnswer) -> Result<PathBuf, FolderError> {
 fn name_page(folder: &Path, page: &Result<PathBuf, FolderError>, is_short: bool) -> bool {
     match page {
         Ok(page) => {
-            let folder = shown(folder).display().to_string();
             let more = if is_short {
-                format!("       truetps report {folder} --full\n")
+                format!("       truetps report {} --full\n", shell_path(folder))
             } else {
                 String::new()
             };
             print_progress(&format!(
-                "\nSaved  {folder}\nNext   open {}\n{more}",
-                shown(page).display()
+                "\nSaved  {}\nNext   open {}\n{more}",
+                shown(folder).display(),
+                shell_path(page)
             ));
         }
         Err(error) => print_message(&format!("\nwarning: report.html was not written: {error}\n")),

@@ -17,7 +17,9 @@ use crate::args::{
     TruetpsCommand,
 };
 use crate::failure::CommandFailure;
-use crate::terminal::shown;
+use crate::terminal::{shell_path, shown};
+
+const SWEEP: &str = "sweep";
 
 /// What was asked: the load, and the server. `dsn`: the address without a password.
 pub(crate) fn asked(
@@ -62,7 +64,7 @@ pub(crate) fn explain_args(
 ) -> Result<ExplainArgs, CommandFailure> {
     let explanation = folder.explanation().map_err(CommandFailure::usage)?;
     let Some(Explanation { seed, smallest_percent, budget_s, asked, .. }) = explanation else {
-        return Err(not_resumed_here(folder, "is not an explanation"));
+        return Err(resumed_otherwise(folder, "is not an explanation")?);
     };
     let Some(asked) = recorded(folder)?.or(asked.map(|asked| *asked)) else {
         return match typed(folder)? {
@@ -101,7 +103,7 @@ pub(crate) fn pool_args(
 ) -> Result<PoolArgs, CommandFailure> {
     let record = folder.pool().map_err(CommandFailure::usage)?;
     let Some(record) = record else {
-        return Err(not_resumed_here(folder, "is not a search for a pool"));
+        return Err(resumed_otherwise(folder, "is not a search for a pool")?);
     };
     let Some(asked) = recorded(folder)?.or_else(|| record.asked.as_deref().cloned()) else {
         return match typed(folder)? {
@@ -160,8 +162,8 @@ fn load_and_place(asked: &Asked, again: &FolderArgs) -> (ChangedLoadArgs, Folder
         schema: server.schema,
         i_own_this_schema: server.schema_is_theirs,
         dry_run: again.dry_run,
-        defaults_file: server.defaults_file.map(PathBuf::from),
-        ask_password: server.asks_password,
+        defaults_file: again.defaults_file.clone().or(server.defaults_file.map(PathBuf::from)),
+        ask_password: again.ask_password || server.asks_password,
     };
     (load, place)
 }
@@ -219,9 +221,33 @@ fn of_another_version(folder: &ExperimentFolder) -> CommandFailure {
     CommandFailure::usage(problem).hint("start it again")
 }
 
-fn not_resumed_here(folder: &ExperimentFolder, problem: &str) -> CommandFailure {
-    CommandFailure::usage(format!("{}: {problem}", shown(folder.path()).display()))
-        .hint("`truetps sweep --resume` goes on with other experiments")
+/// Refuses a folder that `sweep --resume` cannot go on with, because another command chooses its
+/// trials.
+pub(crate) fn refuse_adaptive(folder: &ExperimentFolder) -> Result<(), CommandFailure> {
+    match resumed_by(folder)? {
+        SWEEP => Ok(()),
+        _ => Err(resumed_otherwise(folder, "its trials follow from each other's results")?),
+    }
+}
+
+fn resumed_otherwise(
+    folder: &ExperimentFolder,
+    problem: &str,
+) -> Result<CommandFailure, CommandFailure> {
+    let command = resumed_by(folder)?;
+    Ok(CommandFailure::usage(format!("{}: {problem}", shown(folder.path()).display()))
+        .hint(format!("truetps {command} --resume {}", shell_path(folder.path()))))
+}
+
+/// The command that goes on with the experiment.
+fn resumed_by(folder: &ExperimentFolder) -> Result<&'static str, CommandFailure> {
+    Ok(if folder.explanation().map_err(CommandFailure::usage)?.is_some() {
+        "explain"
+    } else if folder.pool().map_err(CommandFailure::usage)?.is_some() {
+        "pool"
+    } else {
+        SWEEP
+    })
 }
 
 #[cfg(test)]

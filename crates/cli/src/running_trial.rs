@@ -199,7 +199,8 @@ pub(crate) fn update_messages(
 ) {
     match event {
         ExperimentEvent::Journal(path) => {
-            let restore = format!("truetps server restore --journal '{}'", path.display());
+            let journal = format::shell_word(&path.display().to_string());
+            let restore = format!("truetps server restore --journal {journal}");
             let first = "restoring the original settings; Ctrl-C again exits at once; then run:";
             messages.set(
                 format!("{clear}{first} {restore}\n"),

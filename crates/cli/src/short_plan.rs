@@ -12,6 +12,7 @@ use truetps_plan::{
     WorkloadSpec,
 };
 use truetps_record::{CONNECTIONS, PREALLOC, SettingValue, TABLE_ROWS};
+use truetps_report::format::shell_word;
 
 use crate::args::{ChangedLoadArgs, ShortPlanArgs, SweepArgs};
 use crate::exit::Exit;
@@ -109,7 +110,7 @@ pub(crate) fn check_runnable(workload: &str) -> Result<(), CommandFailure> {
         let message =
             format!("`{workload}` is a plan, and `run` measures one configuration of a workload");
         return Err(
-            CommandFailure::usage(message).hint(format!("truetps sweep {}", quoted(workload)))
+            CommandFailure::usage(message).hint(format!("truetps sweep {}", shell_word(workload)))
         );
     }
     Ok(())
@@ -284,7 +285,7 @@ pub(crate) fn save(plan: &Plan, path: &Path, args: &SweepArgs) -> Result<Exit, C
         plan.name = stem;
     }
     let file = if shown.contains('/') { shown.clone() } else { format!("./{shown}") };
-    let run = format!("truetps sweep {}{}", quoted(&file), dsn_words(args));
+    let run = format!("truetps sweep {}{}", shell_word(&file), dsn_words(args));
     let text = format!(
         "# {}\n#\n#   {run}\n#\n# `truetps plan check {file}` validates this file after a change. \
          Other keys: docs/reference/plan.md\n\n{}",
@@ -310,9 +311,4 @@ fn not_saved(path: &str, problem: &str) -> CommandFailure {
 /// The address is not a part of a plan.
 fn dsn_words(args: &SweepArgs) -> String {
     if args.place.dsn.is_some() { " --dsn DSN".to_owned() } else { String::new() }
-}
-
-fn quoted(word: &str) -> String {
-    let is_plain = word.bytes().all(|c| c.is_ascii_alphanumeric() || b"-_./".contains(&c));
-    if is_plain { word.to_owned() } else { format!("'{}'", word.replace('\'', "'\\''")) }
 }

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use truetps_record::without_logins;
-use truetps_report::{printable, printable_lines, printable_text};
+use truetps_report::{format, printable, printable_lines, printable_text};
 
 use crate::exit::Exit;
 
@@ -72,6 +72,14 @@ pub(crate) fn terminal_columns(file: impl AsFd) -> Option<usize> {
 /// that.
 pub(crate) fn shown(path: &Path) -> PathBuf {
     let here = std::env::current_dir().ok();
-    here.and_then(|here| path.strip_prefix(here).ok().map(Path::to_owned))
-        .unwrap_or_else(|| path.to_owned())
+    let below = here.as_deref().and_then(|here| path.strip_prefix(here).ok());
+    match below {
+        Some(below) if below.as_os_str().is_empty() => PathBuf::from("."),
+        _ => below.unwrap_or(path).to_owned(),
+    }
+}
+
+/// The path as a word of a command that a user types: as [`shown`], and quoted for a shell.
+pub(crate) fn shell_path(path: &Path) -> String {
+    format::shell_word(&shown(path).display().to_string())
 }

@@ -84,11 +84,12 @@ fn chosen_value<'f>(facts: &'f ServerFacts, wanted: &str) -> Option<&'f str> {
 /// The difference between this host and the host of the earlier trials, as far as it can be
 /// detected.
 fn other_host(was: &HostFacts, is: &HostFacts) -> Option<String> {
+    let [was_on, is_on] = [was, is].map(|host| host.device.as_deref().unwrap_or("not known"));
     let pairs = [
-        ("the host", &was.hostname, &is.hostname),
+        ("the host", was.hostname.as_str(), is.hostname.as_str()),
         ("the CPU", &was.cpu_model, &is.cpu_model),
         ("the number of cores", &was.cores.to_string(), &is.cores.to_string()),
-        ("the disk", &format!("{:?}", was.device), &format!("{:?}", is.device)),
+        ("the disk", was_on, is_on),
     ];
     let differing = pairs.into_iter().find(|(_, was, is)| was != is);
     differing.map(|(what, was, is)| {

@@ -12,6 +12,17 @@ pub const NOTHING: &str = "–";
 /// a ratio is not symmetric, and `±80 %` would claim that it is.
 const SYMMETRIC_UP_TO: f64 = 0.2;
 
+/// A word of a command as a shell reads it: in single quotes, unless it is plain.
+pub fn shell_word(word: &str) -> String {
+    if !word.is_empty()
+        && word.chars().all(|c| c.is_ascii_alphanumeric() || "-_./=:,+@%".contains(c))
+    {
+        word.to_owned()
+    } else {
+        format!("'{}'", word.replace('\'', r"'\''"))
+    }
+}
+
 /// `2159`→`2 159`: a plain space between thousands.
 pub fn count(number: u64) -> String {
     let digits = number.to_string();
@@ -426,6 +437,19 @@ fn ratio_digits(value: f64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// A shell reads each word as it was.
+    #[test]
+    #[expect(clippy::disallowed_methods, reason = "a shell is asked")]
+    fn a_shell_reads_a_word_as_it_is() {
+        for word in
+            ["plain/a-b_c.1=2", "", "it's", "a b", "$(id)", "a;b", "-n\n`x`", "~", "*", "数"]
+        {
+            let echo = format!("printf %s {}", shell_word(word));
+            let said = std::process::Command::new("sh").args(["-c", &echo]).output().unwrap();
+            assert_eq!(String::from_utf8_lossy(&said.stdout), word);
+        }
+    }
 
     #[test]
     fn throughput() {

@@ -5,12 +5,13 @@ use std::path::Path;
 use truetps_driver::Target;
 use truetps_folder::ExperimentFolder;
 use truetps_record::Experiment;
+use truetps_report::format::shell_word;
 
 use crate::args::FolderArgs;
 use crate::failure::CommandFailure;
 use crate::settings;
 use crate::site::{DSN, usual_dsn};
-use crate::terminal::shown;
+use crate::terminal::shell_path;
 
 /// Flags for the server, its account and its cores; `true`: with a value. The server of `--dsn` is
 /// recorded separately.
@@ -48,8 +49,7 @@ pub(crate) fn until_decided(folder: &Path, experiment: &Experiment, blocks: u32)
 
 /// The command that runs the missing trials.
 pub(crate) fn command(folder: &Path, experiment: &Experiment) -> String {
-    let folder = shown(folder).display().to_string();
-    on_its_server(experiment, &["truetps sweep --resume", &quoted(&folder)])
+    on_its_server(experiment, &["truetps sweep --resume", &shell_path(folder)])
 }
 
 /// The command that finds the number of connections, with the load of an experiment.
@@ -63,19 +63,19 @@ pub(crate) fn pool(folder: &Path, experiment: &Experiment) -> String {
 pub(crate) fn explain(folder: &Path, experiment: &Experiment, (a, b): (&str, &str)) -> String {
     on_its_server(
         experiment,
-        &["truetps explain", &quoted(a), &quoted(b), "--plan", &plan_of(folder)],
+        &["truetps explain", &shell_word(a), &shell_word(b), "--plan", &plan_of(folder)],
     )
 }
 
 fn plan_of(folder: &Path) -> String {
-    quoted(&shown(&folder.join("plan.toml")).display().to_string())
+    shell_path(&folder.join("plan.toml"))
 }
 
 /// These words, and those for the server and the account of the experiment.
 fn on_its_server(experiment: &Experiment, words: &[&str]) -> String {
     let mut words: Vec<_> = words.iter().map(|word| (*word).to_owned()).collect();
     if let Some(address) = address(experiment) {
-        words.extend([DSN.to_owned(), quoted(address)]);
+        words.extend([DSN.to_owned(), shell_word(address)]);
     }
     words.extend(carried(&experiment.command, experiment.sandbox_dir.as_deref()));
     words.join(" ")
@@ -93,21 +93,16 @@ fn carried(typed: &[String], sandbox_dir: Option<&str>) -> Vec<String> {
                 let value = value.or_else(|| words.next().map(String::as_str)).unwrap_or_default();
                 let used = sandbox_dir.filter(|_| *flag == "--sandbox-dir");
                 let value = used.unwrap_or(value);
-                carried.extend([(*flag).to_owned(), quoted(value)]);
+                carried.extend([(*flag).to_owned(), shell_word(value)]);
             }
             Some((flag, false)) => {
-                let value = value.map(|value| format!("={}", quoted(value)));
+                let value = value.map(|value| format!("={}", shell_word(value)));
                 carried.push(format!("{flag}{}", value.unwrap_or_default()));
             }
             None => {}
         }
     }
     carried
-}
-
-/// Quotes a word for a shell.
-fn quoted(word: &str) -> String {
-    format!("'{}'", word.replace('\'', "'\\''"))
 }
 
 /// Refuses to mix trials of a private and an external server in one experiment, or trials of one
@@ -152,7 +147,7 @@ mod tests {
         assert_eq!(carried(&typed, None).join(" "), "--schema 'it'\\''s' --i-own-this-schema");
         for typed in ["--sandbox-dir=boxes", "--sandbox-dir boxes"] {
             let typed: Vec<_> = typed.split(' ').map(str::to_owned).collect();
-            assert_eq!(carried(&typed, Some("/a/boxes")), ["--sandbox-dir", "'/a/boxes'"]);
+            assert_eq!(carried(&typed, Some("/a/boxes")), ["--sandbox-dir", "/a/boxes"]);
         }
     }
 }

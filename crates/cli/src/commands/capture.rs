@@ -9,8 +9,8 @@ use crate::args::CaptureArgs;
 use crate::commands::instance::target_of;
 use crate::exit::Exit;
 use crate::failure::CommandFailure;
-use crate::terminal::shown;
 use crate::terminal::{print_line, print_made, print_message};
+use crate::terminal::{shell_path, shown};
 
 pub(crate) fn run(args: &CaptureArgs) -> Result<Exit, CommandFailure> {
     let target = target_of(&args.server)?;
@@ -29,12 +29,11 @@ pub(crate) fn run(args: &CaptureArgs) -> Result<Exit, CommandFailure> {
     let Some(path) = &args.output else { return Ok(print_made(&captured.to_json())) };
     write_named(path, captured.to_json().as_bytes())
         .map_err(|error| CommandFailure::usage(format!("--output {}: {error}", path.display())))?;
-    let path = shown(path);
     print_message(&format!(
         "{}\nSaved  {}\nNext   truetps diff {} OTHER\n",
         summary(&captured),
-        path.display(),
-        path.display()
+        shown(path).display(),
+        shell_path(path)
     ));
     Ok(Exit::Good)
 }

@@ -11,7 +11,7 @@ use crate::commands::probe::refuse_folder;
 use crate::exit::Exit;
 use crate::failure::CommandFailure;
 use crate::named_run::{folder_named, name_of, open_named};
-use crate::terminal::shown;
+use crate::terminal::shell_path;
 use crate::terminal::{print_message, print_progress};
 
 pub(crate) fn run(args: &CompareArgs) -> Result<Exit, CommandFailure> {
@@ -54,7 +54,7 @@ fn trial_to_explain(side: &ComparedSide<'_>) -> Option<String> {
     let trial = side.run.comparable_of(side.configuration).next()?;
     let is_private =
         side.run.experiment.sandbox_dir.is_some() && side.run.plan.recorded_from.is_none();
-    is_private.then(|| shown(&side.run.path.join(&trial.trial.name)).display().to_string())
+    is_private.then(|| shell_path(&side.run.path.join(&trial.trial.name)))
 }
 
 fn tell_thresholds(compared: &[RunComparison<'_>]) {

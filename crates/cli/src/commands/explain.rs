@@ -25,7 +25,7 @@ use crate::measuring::{Ending, measured, request};
 use crate::set_words::settings;
 use crate::short_plan;
 use crate::site::{RunSite, choose_disk, usual_dsn, usual_server};
-use crate::terminal::shown;
+use crate::terminal::{shell_path, shown};
 use crate::watcher::ProgressWatcher;
 
 const DEFAULT_WORKLOAD: &str = "insert";
@@ -105,7 +105,7 @@ fn measure(args: &ExplainArgs, earlier: Option<&ExperimentFolder>) -> Result<Exi
 }
 
 fn go_on_command(folder: &ExperimentFolder) -> String {
-    format!("truetps explain --resume {}", shown(folder.path()).display())
+    format!("truetps explain --resume {}", shell_path(folder.path()))
 }
 
 /// A and B as they were typed, or the two servers of the plan.

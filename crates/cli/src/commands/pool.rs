@@ -18,7 +18,7 @@ use crate::set_words::settings;
 use crate::short_plan;
 use crate::site::{RunSite, choose_disk, choose_server};
 use crate::terminal::print_message;
-use crate::terminal::shown;
+use crate::terminal::{shell_path, shown};
 use crate::watcher::ProgressWatcher;
 
 const DEFAULT_WORKLOAD: &str = "insert";
@@ -138,7 +138,7 @@ fn measure(
 }
 
 fn go_on_command(folder: &ExperimentFolder) -> String {
-    format!("truetps pool --resume {}", shown(folder.path()).display())
+    format!("truetps pool --resume {}", shell_path(folder.path()))
 }
 
 pub(crate) fn record(args: &PoolArgs, most: u32) -> PoolRecord {

@@ -27,7 +27,7 @@ use crate::live_view::LiveViewOpener;
 use crate::probe_picture::ProbePicture;
 use crate::probe_text::ProbeLines;
 use crate::terminal::{is_quiet, print_line, print_message, print_progress};
-use crate::terminal::{shown, terminal_columns};
+use crate::terminal::{shell_path, shown, terminal_columns};
 use crate::{signals, ui};
 
 const NO_ROOM: &str = "make room, or name a writable folder with --runs (or TRUETPS_RUNS)";
@@ -115,11 +115,10 @@ fn finish(
 ) -> Result<Exit, CommandFailure> {
     let recorded = RecordedProbe::read(folder).map_err(unreadable);
     let exit = recorded.and_then(|run| show(&run, args.answer.form()));
-    let path = shown(folder.path());
     print_progress(&format!(
         "\nSaved  {}\nNext   truetps report {}\n",
-        path.display(),
-        path.display()
+        shown(folder.path()).display(),
+        shell_path(folder.path())
     ));
     if let Some(error) = error {
         return Err(CommandFailure::failed(format!("not recorded to the end: {error}"))
@@ -297,5 +296,6 @@ pub(crate) fn refuse_folder(path: Option<&Path>) -> Result<(), CommandFailure> {
     let message = format!(
         "{path}: the folder of a probe (`truetps probe`): it watched a server and has no trial"
     );
-    Err(CommandFailure::usage(message).hint(format!("truetps report {path}")))
+    Err(CommandFailure::usage(message)
+        .hint(format!("truetps report {}", shell_path(folder.path()))))
 }

@@ -7,6 +7,7 @@ use truetps_driver::Target;
 use truetps_lab::{
     ExternalError, IdentityProof, Journal, LabError, LeftJournals, Restored, restore, unfinished,
 };
+use truetps_report::format::shell_word;
 use truetps_report::printable;
 
 use crate::args::RestoreArgs;
@@ -77,8 +78,8 @@ fn passed_over(path: &Path, error: &LabError) -> CommandFailure {
     let hint = match error {
         LabError::External(ExternalError::OtherOrMoved { .. }) => error.hint(),
         _ => Some(format!(
-            "truetps server restore --journal '{}' --dsn DSN, or without a DSN",
-            path.display()
+            "truetps server restore --journal {} --dsn DSN, or without a DSN",
+            shell_word(&path.display().to_string())
         )),
     };
     CommandFailure::usage("journals of other servers remain").hint_if(hint)
@@ -189,7 +190,7 @@ fn restore_journal(
         return Ok(());
     }
     let message = LabError::from(ExternalError::NotAsBefore { what: not_done });
-    let hint =
-        format!("fix the cause, then run: truetps server restore --journal '{}'", path.display());
+    let journal = shell_word(&path.display().to_string());
+    let hint = format!("fix the cause, then run: truetps server restore --journal {journal}");
     Err(Refused::Failed(CommandFailure::failed(&message).hint(hint)))
 }

@@ -63,6 +63,10 @@ fn plan_of(args: &RunArgs) -> Result<Plan, CommandFailure> {
         probe: args.probe.over(&ProbeSpec::default()),
         quick: QuickOverrides::default(),
     };
+    if args.load.find_max && plan.load.mode == DriveMode::Blocking {
+        let message = "--mode blocking: not with --find-max, which tries rates of all clients";
+        return Err(CommandFailure::usage(message).hint("leave out --mode"));
+    }
     plan.checked().map_err(|error| CommandFailure::usage(error.by_flag()))
 }
 

@@ -14,6 +14,7 @@ use truetps_report::printable;
 use crate::answer::{give, open_folder};
 use crate::args::load::Mode;
 use crate::args::{EngineArgs, FolderArgs, SweepArgs};
+use crate::asked::refuse_adaptive;
 use crate::commands::again;
 use crate::commands::plan::size;
 use crate::commands::until_decided::{Extender, Wish};
@@ -172,6 +173,7 @@ fn check_part(
 
 fn go_on(args: &SweepArgs, folder: Option<&Path>) -> Result<Exit, CommandFailure> {
     let folder = open_folder(folder, &args.place.runs)?;
+    refuse_adaptive(&folder)?;
     let mut plan = folder.plan().map_err(CommandFailure::usage)?;
     plans::refuse_record(&plan, &shown(folder.path()).display().to_string())?;
     if let Some(blocks) = args.blocks {

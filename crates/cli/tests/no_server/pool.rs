@@ -30,6 +30,9 @@ fn searches_that_cannot_be() {
         (&["insrt"], &["unknown plan `insrt`", "did you mean `insert`?"]),
         (&["--resume", "nowhere"], &["nowhere"]),
         (&["--resume", "--quick"], &["cannot be used with", "--quick"]),
+        (&["--resume", "--instances", "3"], &["cannot be used with", "--instances"]),
+        (&["--resume", "--pin", "0"], &["cannot be used with", "--pin"]),
+        (&["--resume", "--my-cnf", "my.cnf"], &["cannot be used with", "--my-cnf"]),
     ] {
         let args = [&["pool"], flags].concat();
         place.refused(&args, words);
@@ -49,12 +52,23 @@ fn cores_that_there_are_not_are_refused_by_all_that_measure() {
 }
 
 #[test]
-fn another_experiment_is_no_search_for_a_pool() {
+fn each_command_names_the_one_that_goes_on_with_a_folder() {
     let place = Place::new();
-    let sweep = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/version-1/sweep");
-    copy_folder(&sweep, &place.path().join("sweep"));
-    place.refused(
-        &["pool", "--resume", "sweep"],
-        &["is not a search for a pool", "truetps sweep --resume"],
-    );
+    for (kind, fixture) in [
+        ("sweep", "cli/tests/fixtures/version-1/sweep"),
+        ("pool", "archive/testdata/before-adaptive-pool"),
+        ("explain", "archive/testdata/before-adaptive-explanation"),
+    ] {
+        let fixture = Path::new(env!("CARGO_MANIFEST_DIR")).join("..").join(fixture);
+        copy_folder(&fixture, &place.path().join(format!("a {kind}; exit")));
+    }
+    for (command, folder, problem, next) in [
+        ("pool", "a sweep; exit", "is not a search for a pool", "truetps sweep --resume"),
+        ("pool", "a explain; exit", "is not a search for a pool", "truetps explain --resume"),
+        ("explain", "a pool; exit", "is not an explanation", "truetps pool --resume"),
+        ("sweep", "a pool; exit", "from each other's results", "truetps pool --resume"),
+        ("sweep", "a explain; exit", "from each other's results", "truetps explain --resume"),
+    ] {
+        place.refused(&[command, "--resume", folder], &[problem, &format!("{next} '{folder}'")]);
+    }
 }

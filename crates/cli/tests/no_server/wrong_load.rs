@@ -74,6 +74,7 @@ fn searches_that_cannot_be() {
         (&["--find-max", "--slo", "p99>1s"], &["--slo", "FIGURE<LIMIT"]),
         (&["--find-max", "--slo", ""], &["--slo"]),
         (&["--slo", "p99<1s"], &["--find-max"]),
+        (&["--find-max", "--mode", "blocking"], &["--mode blocking: not with --find-max"]),
         (&["--find-max", "--rate", "5"], &["--find-max", "cannot be used with", "--rate"]),
         (
             &["--find-max", "--rate-per-client", "5"],

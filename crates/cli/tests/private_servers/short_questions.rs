@@ -299,7 +299,8 @@ fn a_private_server_has_the_users_own_my_cnf() {
     }
     place.refused(
         &["server", "add", "bad", "--my-cnf", "none.cnf"],
-        &["--my-cnf none.cnf: No such file"],
+        // Where it was looked for.
+        &["--my-cnf /", "/none.cnf: No such file"],
     );
     assert_eq!(place.leftovers().iter().filter(|name| name.contains("bad")).count(), 0);
 }

@@ -44,9 +44,8 @@ impl ComparedRows<'_> {
         let buckets = buckets_for(self.log.bytes()? / LOGGED_BYTES);
         let mut answered = RowSpool::create(self.folder, buckets).map_err(VerifyError::Spool)?;
         let log = self.log.read(&mut |row| answered.add(&row))?;
-        let kills_ms = self.kills.iter().map(|kill| kill.at_ms).collect();
-        let mut comparer =
-            RowComparer::new(self.identity, log.is_complete && log.damaged == 0, kills_ms);
+        let is_complete = log.is_complete && log.damaged == 0;
+        let mut comparer = RowComparer::new(self.identity, is_complete, self.kills.to_vec());
         let mut found =
             RowSpool::<FoundRow>::create(self.folder, buckets).map_err(VerifyError::Spool)?;
         let mut rows = 0;

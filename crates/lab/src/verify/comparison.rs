@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use truetps_record::{AnsweredRow, RowAnswer, RowCounts, RowExample, RowFault};
+use truetps_record::{AnsweredRow, RowAnswer, RowCounts, RowExample, RowFault, ServerKill};
 use truetps_workload::RowIdentity;
 
 use super::spool::{FoundRow, SpooledRow};
@@ -22,8 +22,8 @@ pub(crate) struct RowComparer {
     pub(crate) lost_ms: Option<(u64, u64)>,
     /// From there to the next kill, the longest.
     pub(crate) loss_window_ms: Option<u64>,
-    /// When the server was killed, in order.
-    kills_ms: Vec<u64>,
+    /// In order.
+    kills: Vec<ServerKill>,
     /// By fault, then by key.
     examples: BTreeMap<RowFault, BTreeMap<ExampleKey, RowExample>>,
     buffer: Vec<u8>,
@@ -33,14 +33,18 @@ pub(crate) struct RowComparer {
 type ExampleKey = (u32, u64, String);
 
 impl RowComparer {
-    pub(crate) fn new(identity: RowIdentity, log_is_complete: bool, kills_ms: Vec<u64>) -> Self {
+    pub(crate) fn new(
+        identity: RowIdentity,
+        log_is_complete: bool,
+        kills: Vec<ServerKill>,
+    ) -> Self {
         Self {
             identity,
             log_is_complete,
             counts: RowCounts::default(),
             lost_ms: None,
             loss_window_ms: None,
-            kills_ms,
+            kills,
             examples: BTreeMap::new(),
             buffer: Vec::new(),
         }
@@ -117,8 +121,9 @@ impl RowComparer {
         self.counts.lost += 1;
         let (first, last) = self.lost_ms.unwrap_or((row.at_ms, row.at_ms));
         self.lost_ms = Some((first.min(row.at_ms), last.max(row.at_ms)));
-        let next = self.kills_ms.partition_point(|kill_ms| *kill_ms < row.at_ms);
-        let window_ms = self.kills_ms.get(next).map(|kill_ms| kill_ms - row.at_ms);
+        // What is answered before the server is back was answered by the dying one.
+        let next = self.kills.partition_point(|kill| kill.back_ms() < row.at_ms);
+        let window_ms = self.kills.get(next).map(|kill| kill.at_ms.saturating_sub(row.at_ms));
         self.loss_window_ms = self.loss_window_ms.max(window_ms);
     }
 
@@ -187,6 +192,10 @@ mod tests {
 
     use super::*;
 
+    const KILLS: [ServerKill; 2] = [
+        ServerKill { at_ms: 10_500, recovery_ms: 400 },
+        ServerKill { at_ms: 100_000, recovery_ms: 400 },
+    ];
     const CLIENTS: u32 = 20;
     const ROWS: u64 = 50;
 
@@ -232,7 +241,7 @@ mod tests {
         answered: &[AnsweredRow],
         found: &[FoundRow],
     ) -> RowComparer {
-        let mut comparer = RowComparer::new(identity(seed), is_complete, vec![10_500, 100_000]);
+        let mut comparer = RowComparer::new(identity(seed), is_complete, KILLS.to_vec());
         let bucket = |client: u32, seq: u64| (u64::from(client) + seq) % 3;
         for number in 0..3 {
             let mut answered: Vec<_> = answered
@@ -365,6 +374,25 @@ mod tests {
             1,
             "no client knows that payload"
         );
+    }
+
+    fn window_ms(lost_at_ms: &[u64]) -> Option<u64> {
+        let mut comparer = RowComparer::new(identity(3), true, KILLS.to_vec());
+        let (answered, _) = load(3);
+        for at_ms in lost_at_ms {
+            comparer.lost(&AnsweredRow { at_ms: *at_ms, ..answered[0] });
+        }
+        comparer.loss_window_ms
+    }
+
+    /// A dying server's answer, noted 1 ms after the kill, is not one before the next kill.
+    #[test]
+    fn answers_of_a_dying_server_belong_to_its_kill() {
+        assert_eq!(window_ms(&[10_000, 10_501]), Some(500));
+        assert_eq!(window_ms(&[10_900, 99_000]), Some(1000));
+        assert_eq!(window_ms(&[10_901]), Some(100_000 - 10_901));
+        assert_eq!(window_ms(&[100_024]), Some(0));
+        assert_eq!(window_ms(&[100_401]), None, "no kill follows");
     }
 
     #[test]

@@ -175,6 +175,13 @@ pub struct ServerKill {
     pub recovery_ms: u64,
 }
 
+impl ServerKill {
+    /// When the server accepted sessions again, since the run's start.
+    pub fn back_ms(&self) -> u64 {
+        self.at_ms.saturating_add(self.recovery_ms)
+    }
+}
+
 /// `verification.json`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Verification {

@@ -278,16 +278,7 @@ fn settings<'a>(input: &ReportInput<'a>) -> Vec<(&'a str, String, &'static str)>
 
 /// The command line, quoted for a shell.
 fn command(words: &[String]) -> String {
-    let quoted = words.iter().map(|word| {
-        if !word.is_empty()
-            && word.chars().all(|c| c.is_ascii_alphanumeric() || "-_./=:,+@%".contains(c))
-        {
-            word.clone()
-        } else {
-            format!("'{}'", word.replace('\'', r"'\''"))
-        }
-    });
-    quoted.collect::<Vec<_>>().join(" ")
+    words.iter().map(|word| format::shell_word(word)).collect::<Vec<_>>().join(" ")
 }
 
 #[cfg(test)]
