@@ -440,7 +440,7 @@ fn a_server_that_stays_away_is_waited_for_until_the_user_has_had_enough() {
     let journal = journal(&place);
     wait_for_line(
         &mut lines,
-        &format!("not restored; run: truetps server restore --journal {journal}"),
+        &format!("not restored; run: truetps server restore --journal '{journal}'"),
     );
     assert_eq!(child.wait().unwrap().code(), Some(130));
     assert_eq!(globals(&owned)["sync_binlog"], "0");
