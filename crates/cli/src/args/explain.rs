@@ -60,7 +60,7 @@ pub(crate) struct ExplainArgs {
     pub(crate) seed: u64,
     /// Go on with an explanation that was stopped: its folder; default: the newest experiment. A, B
     /// and the other flags are as they were
-    #[arg(long, value_name = "FOLDER", num_args = 0..=1, conflicts_with_all = ["a", "b", "plan", "connections", "settings", "warm_up", "measure", "table_rows", "smallest", "seed", "pin", "workers", "server", "basedir", "my_cnf", "disk"])]
+    #[arg(long, value_name = "FOLDER", num_args = 0..=1, conflicts_with_all = ["a", "b", "plan", "connections", "settings", "warm_up", "measure", "table_rows", "smallest", "seed", "pin", "workers", "server", "basedir", "my_cnf", "disk", "dsn", "schema", "i_own_this_schema"])]
     #[expect(clippy::option_option, reason = "clap's form of a flag whose value may be left out")]
     pub(crate) resume: Option<Option<PathBuf>>,
     #[command(flatten)]

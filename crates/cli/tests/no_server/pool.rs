@@ -31,6 +31,7 @@ fn searches_that_cannot_be() {
         (&["--resume", "nowhere"], &["nowhere"]),
         (&["--resume", "--quick"], &["cannot be used with", "--quick"]),
         (&["--resume", "--instances", "3"], &["cannot be used with", "--instances"]),
+        (&["--resume", "--dsn", "mysql://u@h/"], &["cannot be used with", "--dsn"]),
         (&["--resume", "--pin", "0"], &["cannot be used with", "--pin"]),
         (&["--resume", "--my-cnf", "my.cnf"], &["cannot be used with", "--my-cnf"]),
     ] {
