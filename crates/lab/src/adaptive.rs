@@ -59,9 +59,7 @@ impl NextTrial {
     pub(crate) fn cell(configuration: Configuration) -> Self {
         Self { role: TrialRole::Cell, configuration, mixture: None }
     }
-}
 
-impl NextTrial {
     fn is_scheduled_as(&self, scheduled: &ScheduledTrial) -> bool {
         let Self { role, configuration, mixture } = self;
         (*role, configuration, mixture)

@@ -58,6 +58,7 @@ pub struct Settings {
 }
 
 impl Settings {
+    /// No settings of a server of this family.
     pub fn empty(family: Family) -> Self {
         Self { family, entries: Vec::new() }
     }
