@@ -343,7 +343,7 @@ fn rows_per_insert_is_a_factor() {
     assert!([Some(0), Some(3)].contains(&ran.code), "{}{}", ran.stdout, ran.stderr);
     assert!(ran.stdout.contains("rows/s"), "{}", ran.stdout);
     assert!(
-        ran.stderr.contains("       truetps pool '"),
+        ran.stderr.contains("       truetps pool runs/"),
         "the numbers between are a command away: {}",
         ran.stderr
     );
