@@ -10,6 +10,8 @@ use truetps_record::{CPU_MIN_US, CpuWindow, EngineFacts, Measured, Trial};
 /// leaves the server's cores. With this, the bound held in 70 of 72 pairs of trials:
 /// `bench/runs/20261127-bound`.
 const MARGIN: f64 = 1.20;
+/// The bound is of server and generator alone: other programs used less of the host.
+const OTHERS_MAX: f64 = 0.10;
 /// A bound that is higher than this says nothing of the server.
 const USEFUL_MAX: f64 = 4.0;
 
@@ -24,6 +26,11 @@ pub(crate) fn if_idle_used(measured: &Measured) -> Option<f64> {
 /// own. `None`: unknown, without meaning, or so large that it says nothing.
 pub(crate) fn with_free_generator(trial: &Trial) -> Option<f64> {
     let (engine, measured) = (trial.engine.as_ref()?, trial.measured.as_ref()?);
+    // Other programs would go on to use the server's cores.
+    let others = trial.surroundings.as_ref().and_then(|beside| beside.other_programs.as_ref());
+    if others.is_some_and(|others| others.share() >= OTHERS_MAX) {
+        return None;
+    }
     // Of a load from several generators, no record has the CPU time of all of them. A schedule that
     // was kept decides the throughput itself.
     if trial.start.is_some() || !trial.parts.is_empty() || measured.sustained == Some(true) {

@@ -142,6 +142,8 @@ fn trial(
         script: None,
         logged: None,
         beside: Vec::new(),
+        surroundings: None,
+        repeated_after: None,
         notes: Vec::new(),
         start: None,
         parts: Vec::new(),

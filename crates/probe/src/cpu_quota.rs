@@ -23,6 +23,16 @@ impl CpuQuota {
         Self::tightest(groups_of("self"))
     }
 
+    pub fn of_process(pid: u32) -> Option<Self> {
+        Self::tightest(groups_of(&pid.to_string()))
+    }
+
+    /// Its periods so far: all, and those in which it stopped its processes.
+    pub fn periods(&self) -> Option<(u64, u64)> {
+        let text = fs::read_to_string(self.folder.join("cpu.stat")).ok()?;
+        Some((count_in(&text, "nr_periods ")?, count_in(&text, "nr_throttled ")?))
+    }
+
     fn tightest(folders: Vec<PathBuf>) -> Option<Self> {
         let quotas =
             folders.into_iter().filter_map(|folder| Some(Self { cores: quota(&folder)?, folder }));
@@ -48,10 +58,13 @@ impl CpuQuota {
     }
 }
 
+fn count_in(text: &str, name: &str) -> Option<u64> {
+    text.lines().find_map(|line| line.strip_prefix(name)?.trim().parse().ok())
+}
+
 fn used_of_version_2(folder: &Path) -> Option<Duration> {
     let text = fs::read_to_string(folder.join("cpu.stat")).ok()?;
-    let line = text.lines().find_map(|line| line.strip_prefix("usage_usec "))?;
-    Some(Duration::from_micros(line.trim().parse().ok()?))
+    count_in(&text, "usage_usec ").map(Duration::from_micros)
 }
 
 fn used_of_version_1(folder: &Path) -> Option<Duration> {

@@ -4,8 +4,8 @@
 //! - `clock`: the only place in truetps that reads the wall clock; durations are measured with
 //!   `Instant`.
 //! - `host`, `flush`, `cpu_quota`, `affinity`: facts of the machine. `process`, `host_cpu`,
-//!   `core_cpu`: what was used. `server_use` adds up the processes of a server. `presence`: other
-//!   runs of truetps on the host.
+//!   `core_cpu`, `program_cpu`: what was used, and by whom. `server_use` adds up the processes of a
+//!   server. `presence`: other runs of truetps on the host.
 //! - `watch` ([`ServerWatch`], [`HostWatch`]): queries a server in a session of its own (`mysql`,
 //!   `postgres`: all statements, and the shape of their answers) and reads `/proc` and `/sys`. It
 //!   has no thread, gets its reading times from the caller, and uses a clock only to limit
@@ -26,6 +26,7 @@ mod host;
 mod host_cpu;
 mod presence;
 mod process;
+mod program_cpu;
 mod server_use;
 mod watch;
 
@@ -36,6 +37,9 @@ pub use flush::{FlushProbeError, probe_flush};
 pub use host::host_facts;
 pub use host_cpu::HostCpu;
 pub use presence::RunPresence;
-pub use process::{ProcessUse, own_cpu, process_use};
+pub use process::{ProcessUse, is_stopped, own_cpu, process_use, tracer_of};
+pub use program_cpu::ProgramCpu;
 pub use server_use::{ServerUse, server_use};
-pub use watch::{Changes, HostWatch, ProbeReading, ProbeValues, ServerWatch, every_signal};
+pub use watch::{
+    Changes, HostWatch, ProbeReading, ProbeValues, ServerWatch, every_signal, waited_for_memory,
+};

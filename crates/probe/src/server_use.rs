@@ -25,8 +25,10 @@ const TRIES: u32 = 20;
 pub fn server_use(pid: u32) -> Option<ServerUse> {
     (0..TRIES).find_map(|_| {
         let before = ProcessStat::read(pid)?;
-        let children: Vec<_> =
-            numbers().filter_map(ProcessStat::read).filter(|stat| stat.parent == pid).collect();
+        let children: Vec<_> = process_numbers()
+            .filter_map(ProcessStat::read)
+            .filter(|stat| stat.parent == pid)
+            .collect();
         // When a child ends, its time is added to the ended children of its parent.
         let is_stable = ProcessStat::read(pid)?.ended_ticks == before.ended_ticks;
         is_stable.then(|| {
@@ -45,7 +47,7 @@ pub fn server_use(pid: u32) -> Option<ServerUse> {
     })
 }
 
-fn numbers() -> impl Iterator<Item = u32> {
+pub(crate) fn process_numbers() -> impl Iterator<Item = u32> {
     let entries = fs::read_dir("/proc").into_iter().flatten();
     entries.filter_map(|entry| entry.ok()?.file_name().to_str()?.parse().ok())
 }
@@ -89,7 +91,7 @@ pub(crate) fn family_of(pid: u32) -> Option<FamilyUse> {
 fn children_of(pid: u32) -> Vec<u32> {
     match fs::read_to_string(format!("/proc/{pid}/task/{pid}/children")) {
         Ok(text) => text.split_ascii_whitespace().filter_map(|word| word.parse().ok()).collect(),
-        Err(_) => numbers()
+        Err(_) => process_numbers()
             .filter(|number| ProcessStat::read(*number).is_some_and(|stat| stat.parent == pid))
             .collect(),
     }

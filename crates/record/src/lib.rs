@@ -84,6 +84,7 @@ pub use texts::printable::{
 };
 pub use time_span::TimeSpan;
 pub use trials::counts::{Counts, ErrorCount, ErrorTally};
+pub use trials::disturbance::Disturbance;
 pub use trials::drive::{DriveMode, Protocol, Spacing};
 pub use trials::error_class::{ErrorClass, ServerErrorCode, UnknownErrorClass};
 pub use trials::histogram::{Histogram, LatencyFigures, new_histogram};
@@ -94,5 +95,6 @@ pub use trials::measured::{CPU_MIN_US, CpuWindow, Measured, ResourceUse, STEADY_
 pub use trials::open_loop::{OpenLoop, StartCounts};
 pub use trials::other_run::OtherRun;
 pub use trials::reason::{GeneratorLimit, NoEvidence, Reason};
+pub use trials::surroundings::{OtherPrograms, ProgramUse, TrialSurroundings};
 pub use trials::trial::{EngineFacts, Suspension, Trial, Validity, ValidityWords};
 pub use trials::workload_profile::WorkloadProfile;

@@ -80,6 +80,8 @@ pub fn new_trial(
         script: None,
         logged: None,
         beside: Vec::new(),
+        surroundings: None,
+        repeated_after: None,
         notes: Vec::new(),
         start: None,
         parts: Vec::new(),

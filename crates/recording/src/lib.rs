@@ -28,6 +28,7 @@ mod experiment;
 mod figures;
 mod recorder;
 mod runs_folder;
+mod surroundings_watch;
 mod usage_window;
 mod watch;
 

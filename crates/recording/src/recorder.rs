@@ -14,6 +14,7 @@ use truetps_record::{
 
 use crate::event::TrialEvent;
 use crate::figures::measured;
+use crate::surroundings_watch::SurroundingsWatch;
 use crate::usage_window::UsageWatch;
 use crate::watch::{TrialWatch, WatchedServer};
 
@@ -40,6 +41,7 @@ pub struct TrialRecorder {
     watch: Option<TrialWatch>,
     server_pid: Option<u32>,
     usage: UsageWatch,
+    surroundings: SurroundingsWatch,
     error: Option<FolderError>,
     suspension_watch: SuspensionWatch,
     /// When the first transaction started, or when this began.
@@ -71,6 +73,7 @@ impl TrialRecorder {
             watch,
             server_pid,
             usage: UsageWatch::new(server_pid),
+            surroundings: SurroundingsWatch::new(server_pid),
             error: None,
             suspension_watch: SuspensionWatch::start(),
             zero: Instant::now(),
@@ -93,8 +96,15 @@ impl TrialRecorder {
         }
         match phase {
             Phase::WarmUp => {}
-            Phase::Measure => self.usage.begin(self.zero),
-            Phase::Drain => self.usage.end(self.zero),
+            Phase::Measure => {
+                // First: looking at all processes takes a moment, which is no part of its window.
+                self.surroundings.begin();
+                self.usage.begin(self.zero);
+            }
+            Phase::Drain => {
+                self.usage.end(self.zero);
+                self.surroundings.end();
+            }
         }
     }
 
@@ -110,6 +120,7 @@ impl TrialRecorder {
         on_event: &mut dyn FnMut(TrialEvent<'_>),
     ) -> Result<(), String> {
         self.usage.interval(interval);
+        self.surroundings.look();
         self.look_for_suspensions(on_event);
         // First: without the last answers an interval would end in an outage.
         self.show_samples(on_event);
@@ -134,6 +145,7 @@ impl TrialRecorder {
     pub fn discard_probe(&mut self) {
         self.server_pid = None;
         self.usage.forget_server();
+        self.surroundings.forget_server();
         if let Some(mut watch) = self.watch.take() {
             watch.end();
             let removed = self.writer.remove_probe();
@@ -154,6 +166,7 @@ impl TrialRecorder {
         self.end_watch(on_event);
         self.look_for_suspensions(on_event);
         self.trial.ended_at = Some(clock::now_rfc3339());
+        self.trial.surroundings = self.surroundings.found();
         let suspended =
             was_suspended(&self.suspensions).filter(|_| !matches!(validity, Validity::Partial(_)));
         let is_suspended = suspended.is_some();

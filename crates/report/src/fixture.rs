@@ -289,6 +289,8 @@ fn trial(entry: &ScheduledTrial) -> Trial {
         script: None,
         logged: None,
         beside: Vec::new(),
+        surroundings: None,
+        repeated_after: None,
         notes: Vec::new(),
         start: None,
         parts: Vec::new(),

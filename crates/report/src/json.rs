@@ -7,8 +7,9 @@ use truetps_analysis::{
 use truetps_archive::Run;
 use truetps_plan::Plan;
 use truetps_record::{
-    Configuration, Coupling, DiskFacts, DriveMode, ExternalFacts, HostFacts, LogVolume, Measured,
-    MergedPart, OtherRun, PartOfExperiment, ServerFacts, TrialRole, ValidityWords, printable_json,
+    Configuration, Coupling, DiskFacts, Disturbance, DriveMode, ExternalFacts, HostFacts,
+    LogVolume, Measured, MergedPart, OtherRun, PartOfExperiment, ServerFacts, TrialRole,
+    ValidityWords, printable_json,
 };
 
 use crate::disks::disk_of;
@@ -118,6 +119,10 @@ struct ReportedTrial<'a> {
     logged: Option<LogVolume>,
     /// Other runs of truetps that put load on the host during this one.
     beside: &'a [OtherRun],
+    /// What disturbed it, the gravest first.
+    disturbances: Vec<Disturbance>,
+    /// What disturbed an earlier attempt, which this one replaces; `null` if there was none.
+    repeated_after: Option<&'a str>,
     #[serde(skip_serializing_if = "<[_]>::is_empty")]
     parts: &'a [truetps_record::TrialPart],
     notes: &'a [String],
@@ -243,6 +248,8 @@ fn trial_part<'a>(run: &'a Run, loaded: &'a LoadedTrial) -> ReportedTrial<'a> {
         waits: detail.top_waits.as_ref().map(TopWaits::bounded),
         logged: trial.logged,
         beside: &trial.beside,
+        disturbances: trial.disturbances(),
+        repeated_after: trial.repeated_after.as_deref(),
         parts: &trial.parts,
         notes: &trial.notes,
     }

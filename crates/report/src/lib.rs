@@ -35,6 +35,7 @@ mod crash_report;
 mod csv;
 mod csv_rows;
 mod disks;
+mod disturbances;
 mod document;
 mod durability;
 mod errors;

@@ -1,7 +1,5 @@
 //! Remarks beside a trial's figures in every format.
 
-use std::collections::BTreeSet;
-
 use truetps_record::{AnswersReady, Trial};
 
 use crate::format;
@@ -9,20 +7,9 @@ use crate::format;
 /// Answers that lay ready for this share of the mean response time are named.
 const READY_MIN: f64 = 0.20;
 
-/// Notes, other programs that put load on the host, and answers that waited in the generator.
+/// Notes, and answers that waited in the generator.
 pub(crate) fn remarks(trial: &Trial) -> Vec<String> {
-    trial.notes.iter().cloned().chain(others(trial)).chain(answers_ready(trial)).collect()
-}
-
-/// Other runs by their commands: processes come and go between trials, and would be a remark each.
-/// JSON has their numbers.
-fn others(trial: &Trial) -> Option<String> {
-    let commands: BTreeSet<_> =
-        trial.beside.iter().map(|other| format!("truetps {}", other.command)).collect();
-    let commands: Vec<_> = commands.into_iter().collect();
-    (!commands.is_empty()).then(|| {
-        format!("{} also put load on this host: the figures may be too low", commands.join(", "))
-    })
+    trial.notes.iter().cloned().chain(answers_ready(trial)).collect()
 }
 
 /// Clients of a script that share a thread wait for each other's turns. The mean is halfway between
@@ -45,32 +32,9 @@ fn answers_ready(trial: &Trial) -> Option<String> {
 
 #[cfg(test)]
 mod tests {
-    use truetps_record::{LatencyFigures, Measured, OtherRun, ScriptRun};
+    use truetps_record::{LatencyFigures, Measured, ScriptRun};
 
     use super::*;
-
-    #[test]
-    fn other_runs_are_one_remark_by_their_commands() {
-        let said = |runs: &[(u32, &str)]| {
-            let beside = runs
-                .iter()
-                .map(|(pid, command)| OtherRun { pid: *pid, command: (*command).to_owned() });
-            let trial =
-                crate::fixture::Fixture::durability().input().trials().next().unwrap().clone();
-            remarks(&Trial { beside: beside.collect(), ..trial })
-        };
-        assert_eq!(said(&[]), Vec::<String>::new());
-        let one = "truetps load also put load on this host: the figures may be too low";
-        assert_eq!(said(&[(7, "load")]), [one]);
-        assert_eq!(
-            said(&[(7, "load"), (8, "load")]),
-            [one],
-            "36 of them were 36 lines of one answer"
-        );
-        let two =
-            "truetps load, truetps sweep also put load on this host: the figures may be too low";
-        assert_eq!(said(&[(9, "sweep"), (7, "load"), (8, "load")]), [two]);
-    }
 
     #[test]
     fn answers_that_waited_for_their_clients_turn_are_named() {

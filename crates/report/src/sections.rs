@@ -6,6 +6,7 @@ use truetps_analysis::{Cell, Contrast, Curve, Judgement};
 use truetps_archive::Run;
 use truetps_record::Estimate;
 
+use crate::disturbances::disturbed;
 use crate::document::{Block, DocumentSection, DocumentTable, TableEntry, Tone};
 use crate::format::{self, NOTHING};
 use crate::generator::{self, LIMITED, SIGN};
@@ -245,10 +246,10 @@ fn notes(input: &ReportInput<'_>) -> Vec<String> {
             by_text.entry(note).or_default().push(&trial.name);
         }
     }
-    by_text
+    let notes = by_text
         .into_iter()
-        .map(|(note, names)| format!("note on {}: {note}", format::list(&names)))
-        .collect()
+        .map(|(note, names)| format!("note on {}: {note}", format::list(&names)));
+    disturbed(input.trials()).into_iter().map(|one| one.text).chain(notes).collect()
 }
 
 pub(crate) fn words(input: &ReportInput<'_>) -> Option<DocumentSection> {

@@ -2,6 +2,7 @@
 
 pub(crate) mod duration;
 mod prepared;
+mod repeats;
 mod request;
 pub(crate) mod setup;
 #[cfg(test)]

@@ -26,6 +26,7 @@ use truetps_workload::Workload;
 use crate::error::{LabError, unless_stopped};
 use crate::event::{ExperimentEvent, Listener};
 use crate::experiment::duration::Remaining;
+use crate::experiment::repeats::Repeats;
 use crate::experiment::request::ExperimentRequest;
 use crate::experiment::setup::{PreparedParts, PreparedServers, prepare_external_server, private};
 use crate::experiment::trial_events::TrialEvents;
@@ -134,6 +135,7 @@ pub(crate) struct PreparedExperiment<'a> {
     workers: u32,
     /// Each workload that a trial has used so far.
     profiles: Vec<(WorkloadSpec, SqlDialect, WorkloadProfile)>,
+    repeats: Repeats,
 }
 
 impl<'a> PreparedExperiment<'a> {
@@ -200,6 +202,7 @@ impl<'a> PreparedExperiment<'a> {
             parts,
             workers,
             profiles: Vec::new(),
+            repeats: Repeats::default(),
         }
     }
 
@@ -340,11 +343,29 @@ impl<'a> PreparedExperiment<'a> {
         Finished { folder: folder.clone(), gave_up, not_left: None }
     }
 
-    /// One trial, from its folder to its `run.json`. An error concerns the folder.
+    /// One trial, measured again if something has disturbed it. An error concerns the folder.
     fn trial(
         &mut self,
         folder: &ExperimentFolder,
         place: TrialPlace<'_>,
+        listener: &mut dyn Listener,
+    ) -> Result<Trial, LabError> {
+        let trial = self.attempt(folder, place, None, listener)?;
+        // The parts of a load measure together.
+        if self.parts.is_some() || self.request.stop.load(Ordering::Relaxed) {
+            return Ok(trial);
+        }
+        let Some(reason) = self.repeats.reason_for_another(&trial) else { return Ok(trial) };
+        listener.warn(format!("{}: {reason}: measured again", trial.name));
+        self.attempt(folder, place, Some(reason), listener)
+    }
+
+    /// A trial from its folder to its `run.json`.
+    fn attempt(
+        &mut self,
+        folder: &ExperimentFolder,
+        place: TrialPlace<'_>,
+        repeated_after: Option<String>,
         listener: &mut dyn Listener,
     ) -> Result<Trial, LabError> {
         let mut events = TrialEvents::new(place, listener);
@@ -362,6 +383,7 @@ impl<'a> PreparedExperiment<'a> {
             request.tool_version,
         );
         trial.profile = Some(self.profile_of(scheduled, &*workload));
+        trial.repeated_after = repeated_after;
         let mut writer = folder.begin_trial(&trial)?;
         let mut evidence = TrialEvidence::new();
         match self.provider.ready(&scheduled.configuration, events.listener) {

@@ -21,5 +21,6 @@ mod signals;
 pub use changes::Changes;
 pub use every_signal::every_signal;
 pub use host::HostWatch;
+pub use pressure::waited_for_memory;
 pub use reading::{ProbeReading, ProbeValues};
 pub use server::ServerWatch;

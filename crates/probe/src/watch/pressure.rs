@@ -1,8 +1,19 @@
 //! Pressure on CPU, disk and memory: how long some or all tasks had to wait (PSI).
 
+use std::time::Duration;
+
 use crate::watch::reading::ProbeReading;
 
+/// A century.
+const TOTAL_US_MAX: f64 = 3.2e15;
 const RESOURCES: [&str; 3] = ["cpu", "io", "memory"];
+
+/// How long one or more tasks of the host have waited for memory. `None`: the kernel does not say.
+pub fn waited_for_memory() -> Option<Duration> {
+    let text = std::fs::read_to_string("/proc/pressure/memory").ok()?;
+    let (_, total_us) = text.lines().filter_map(pressure_of).find(|(share, _)| *share == "some")?;
+    Some(Duration::from_secs_f64(total_us.clamp(0.0, TOTAL_US_MAX) / 1e6))
+}
 
 pub(crate) fn read(reading: &mut ProbeReading) {
     for resource in RESOURCES {
@@ -18,14 +29,17 @@ pub(crate) fn read(reading: &mut ProbeReading) {
 /// `some avg10=0.00 avg60=0.00 avg300=0.00 total=12345`, in microseconds. `full` has no meaning for
 /// the CPU of a whole host: kernels write zero.
 fn read_pressure(resource: &str, text: &str, reading: &mut ProbeReading) {
-    for line in text.lines() {
-        let mut words = line.split_ascii_whitespace();
-        let share = words.next().unwrap_or_default();
-        let total = words.find_map(|word| word.strip_prefix("total=")?.parse::<f64>().ok());
-        if let Some(total) = total.filter(|_| (resource, share) != ("cpu", "full")) {
-            reading.put(&format!("psi.{resource}.{share}_us"), total);
+    for (share, total_us) in text.lines().filter_map(pressure_of) {
+        if (resource, share) != ("cpu", "full") {
+            reading.put(&format!("psi.{resource}.{share}_us"), total_us);
         }
     }
+}
+
+fn pressure_of(line: &str) -> Option<(&str, f64)> {
+    let mut words = line.split_ascii_whitespace();
+    let share = words.next()?;
+    Some((share, words.find_map(|word| word.strip_prefix("total=")?.parse().ok())?))
 }
 
 #[cfg(test)]

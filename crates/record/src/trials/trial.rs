@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::{
     CommonStart, Configuration, DriveMode, LogVolume, Measured, NoEvidence, OtherRun, Protocol,
-    Reason, ScriptRun, ServerFacts, TrialPart, TrialRole, WorkloadProfile,
+    Reason, ScriptRun, ServerFacts, TrialPart, TrialRole, TrialSurroundings, WorkloadProfile,
 };
 
 /// Whether a trial may be used as evidence.
@@ -145,6 +145,12 @@ pub struct Trial {
     /// Other runs of truetps that put load on the host during this trial.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub beside: Vec<OtherRun>,
+    /// What else went on beside its load. `None` in records of older versions.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub surroundings: Option<TrialSurroundings>,
+    /// What disturbed an earlier attempt, which this one replaces.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub repeated_after: Option<String>,
     /// Said with the trial's figures wherever they are shown: what was odd but does not make them
     /// untrue.
     pub notes: Vec<String>,

@@ -8,6 +8,7 @@ use truetps_knowledge::Survival;
 use super::inputs::InputsDiffer;
 use super::run_comparison::{ComparedSide, RunComparison};
 use super::{conditions, figures, scripts, work};
+use crate::disturbances::disturbed;
 use crate::{format, parts, remarks};
 
 /// The name, with the levels where it has several configurations: the levels that differ between
@@ -219,6 +220,8 @@ pub(crate) fn remarks_of(input: &RunComparison<'_>) -> Vec<String> {
     let mut notes = Vec::new();
     for (letter, side) in [("A", &input.a), ("B", &input.b)] {
         let remarked = side.trials().map(|one| &one.trial);
+        let found = disturbed(side.trials().map(|one| &one.trial));
+        notes.extend(found.into_iter().map(|one| format!("{letter}: {}", one.text)));
         notes.extend(remarked.flat_map(|trial| {
             remarks(trial).into_iter().map(move |note| format!("{letter}: {}: {note}", trial.name))
         }));

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use truetps_record::{ErrorClass, ErrorCount, Trial};
 
 use super::labels;
+use crate::disturbances::disturbed;
 use crate::errors::{ErrorTotal, totals};
 use crate::{ReportInput, external, format, load, parts, remarks};
 
@@ -123,7 +124,8 @@ fn notes(input: &ReportInput) -> Vec<String> {
             by_text.entry(note).or_default().push(&trial.name);
         }
     }
-    by_text.into_iter().map(|(note, names)| format!("{note} ({})", named(&names))).collect()
+    let notes = by_text.into_iter().map(|(note, names)| format!("{note} ({})", named(&names)));
+    disturbed(input.trials()).into_iter().map(|one| one.text).chain(notes).collect()
 }
 
 fn named(names: &[&str]) -> String {

@@ -5,6 +5,7 @@ use std::time::Duration;
 use truetps_analysis::Verdict;
 
 use super::layout::ScreenPart;
+use crate::disturbances::disturbed;
 use crate::{
     ReportInput, external, format, generator, meaning, names, parts, remarks, run_document, stalls,
 };
@@ -111,6 +112,11 @@ fn conditions(input: &ReportInput<'_>) -> Vec<(Doubt, String)> {
     let is_several = input.analysis.curves.len() > 1 || input.analysis.max_rate.is_some();
     let stalled = stalls::fact(input).filter(|_| is_several && stalls::any(input));
     said.extend(stalled.map(|text| (Doubt::Some, format!("stalls: {text}"))));
+    said.extend(
+        disturbed(input.trials())
+            .into_iter()
+            .map(|one| (if one.is_grave { Doubt::Grave } else { Doubt::Some }, one.text)),
+    );
     said.extend(notes(input));
     said.extend(meaning::couplings(input).into_iter().map(|text| (Doubt::Note, plain(&text))));
     said.extend(meaning::cheap_flush(input).map(|text| (Doubt::Note, plain(&text))));
