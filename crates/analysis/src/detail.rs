@@ -107,9 +107,12 @@ impl TrialDetail {
                 .map(|probe| coincident(probe, &outages, waits.as_ref(), stretch, &ordinary))
                 .map_err(Absent::clone);
         }
+        let response_us_mean =
+            trial.measured.as_ref().and_then(|measured| measured.response.response_us_mean);
         let measured = probe.as_ref().ok().zip(waits.as_ref());
         Self {
-            top_waits: measured.and_then(|(probe, waits)| waits.of_measured(probe, intervals)),
+            top_waits: measured
+                .and_then(|(probe, waits)| waits.of_measured(probe, intervals, response_us_mean)),
             waits: waits.map(|waits| waits.series()).filter(|series| !series.classes.is_empty()),
             ledger: trial.measured.as_ref().map(|measured| {
                 let (probe, variables, damaged) =

@@ -55,6 +55,17 @@ pub(crate) fn sign_explained(analysis: &Analysis) -> Option<String> {
         .then(|| format!("{SIGN} {LIMITED}: \"What it means\" has the reason."))
 }
 
+/// What a mark means in this experiment. A generator that was late and had time left has not kept
+/// the server from more.
+pub(crate) fn consequence(analysis: &Analysis) -> &'static str {
+    let mut limited = analysis.cells.iter().filter_map(|cell| cell.generator_limited.as_ref());
+    if limited.all(|limited| limited.first_reason.is_lateness()) {
+        "it started transactions late, and response times include that"
+    } else {
+        "the load generator was the bottleneck; the server may be faster"
+    }
+}
+
 /// The figures that the generator limited, the reasons, and advice.
 pub(crate) fn warning(analysis: &Analysis) -> Option<String> {
     let by_reason = grouped(
@@ -80,8 +91,9 @@ pub(crate) fn warning(analysis: &Analysis) -> Option<String> {
     let more_workers = if lacks_cores { "" } else { "more workers (--workers), " };
     let of_its_own = if reasons.all(Reason::is_of_script) { "taskset" } else { "--pin" };
     Some(format!(
-        "{LIMITED}: the load generator was the bottleneck; the server may be faster. {}{}. Give \
-          the generator {more_workers}cores of its own ({of_its_own}), or another machine.",
+        "{LIMITED}: {}. {}{}. Give the generator {more_workers}cores of its own ({of_its_own}), or \
+         another machine.",
+        consequence(analysis),
         shown.join("; "),
         and_more(by_reason.len() - shown.len()),
     ))
@@ -90,7 +102,10 @@ pub(crate) fn warning(analysis: &Analysis) -> Option<String> {
 /// Says that figures show the generator's limit and not the server's, with the first reason.
 /// `None` where it limited nothing.
 pub(crate) fn limit(analysis: &Analysis) -> Option<String> {
-    let limited: Vec<_> = analysis.cells.iter().filter(|cell| is_limited(cell)).collect();
+    let mut limited: Vec<_> = analysis.cells.iter().filter(|cell| is_limited(cell)).collect();
+    limited.retain(|cell| {
+        cell.generator_limited.as_ref().is_some_and(|limited| !limited.first_reason.is_lateness())
+    });
     let why = reason(limited.first()?)?;
     let of = match analysis.cells.len() {
         1 => String::new(),
@@ -268,6 +283,28 @@ mod tests {
         ] {
             assert!(said.contains(part), "{said}\nshould contain\n{part}");
         }
+    }
+
+    #[test]
+    fn a_generator_that_was_late_is_no_bottleneck() {
+        let fixture = Fixture::durability().with(|trials| {
+            let measured = trials.iter_mut().filter_map(|trial| trial.measured.as_mut());
+            measured.for_each(|one| {
+                one.generator_limited =
+                    Some(GeneratorLimit::StartsLate { late_us_p99: 1700.0 }.into());
+            });
+        });
+        let input = fixture.input();
+        let said = warning(input.analysis).unwrap();
+        assert!(
+            said.starts_with("generator-limited: it started transactions late, and response")
+                && said.contains("1 % of the starts were more than 1.7 ms late")
+                && !said.contains("bottleneck"),
+            "{said}"
+        );
+        assert_eq!(limit(input.analysis), None);
+        let answer = crate::summary::summary_text(&input, crate::TextScreen::PLAIN);
+        assert!(!answer.contains("bottleneck") && answer.contains("started transactions late"));
     }
 
     #[test]

@@ -56,9 +56,16 @@ fn row(rank: usize, wait: &TopWait) -> [String; 6] {
 }
 
 /// `redo flush 50.0 µs a transaction (wait/io/file/innodb/innodb_log_file)`.
-pub(crate) fn in_short(wait: &TopWait) -> String {
-    let time = wait.us_per_tx.map(|us| format!(" {} a transaction", format::duration_us(us)));
-    let time = time.unwrap_or_else(|| format!(" {} sessions", format::tps(wait.sessions)));
+/// A state that was seen seldom: `commit seen 2 times in 10 readings (Commit)`.
+pub(crate) fn in_short(wait: &TopWait, readings: usize) -> String {
+    let time = match wait.us_per_tx {
+        _ if wait.is_rarely_seen() => {
+            let times = format::plural(wait.count.unwrap_or(0.0).round() as u64, "time");
+            format!(" seen {times} in {}", format::plural(readings as u64, "reading"))
+        }
+        Some(us) => format!(" {} a transaction", format::duration_us(us)),
+        None => format!(" {} sessions", format::tps(wait.sessions)),
+    };
     match wait.class {
         WaitClass::Other => format!("{}{time}", wait.name),
         class => format!("{}{time} ({})", class.name(), wait.name),

@@ -39,17 +39,41 @@ pub struct TopWaits {
     pub readings: usize,
 }
 
+/// Sessions of a state that were seen fewer times than this say that they were there, and not for
+/// how long.
+const SIGHTINGS_MIN: f64 = 10.0;
+
+impl TopWait {
+    /// Whether it was seen too seldom to say how long transactions waited.
+    pub fn is_rarely_seen(&self) -> bool {
+        self.source == WaitSource::Sampled && self.count.unwrap_or(0.0) < SIGHTINGS_MIN
+    }
+
+    /// No session of a client waits for longer than a transaction takes. Waits that the server has
+    /// timed include its own threads.
+    fn bound_by(&mut self, response_us_mean: Option<f64>) {
+        if self.source == WaitSource::Sampled
+            && let (Some(us), Some(most)) = (self.us_per_tx, response_us_mean)
+        {
+            self.us_per_tx = Some(us.min(most));
+        }
+    }
+}
+
 impl TopWaits {
     fn ranked(mut list: Vec<TopWait>, readings: usize) -> Option<Self> {
         list.sort_by(|one, other| other.sessions.total_cmp(&one.sessions));
         (!list.is_empty()).then_some(Self { list, more: 0, readings })
     }
 
-    /// The first few.
+    /// The first few, as they are shown: a wait that was seen seldom has no length.
     #[must_use]
     pub fn bounded(&self) -> Self {
         let mut list = self.list.clone();
         list.truncate(SHOWN_MAX);
+        for rare in list.iter_mut().filter(|wait| wait.is_rarely_seen()) {
+            rare.us_per_tx = None;
+        }
         Self { more: self.more + self.list.len() - list.len(), list, readings: self.readings }
     }
 
@@ -144,6 +168,7 @@ impl Waits<'_> {
         &self,
         probe: &ProbeSeries,
         intervals: &[Interval],
+        response_us_mean: Option<f64>,
     ) -> Option<TopWaits> {
         let measured: Vec<_> =
             intervals.iter().filter(|interval| interval.phase == Phase::Measure).collect();
@@ -151,7 +176,9 @@ impl Waits<'_> {
         let ok: u64 = measured.iter().map(|interval| interval.counts.ok).sum();
         let length_ms: f64 = measured.iter().map(|interval| interval.length_ms).sum();
         let tps = (ok > 0 && length_ms > 0.0).then(|| ok as f64 / length_ms * 1e3);
-        self.top(probe, (first.start_ms, last.start_ms + last.length_ms), tps)
+        let mut top = self.top(probe, (first.start_ms, last.start_ms + last.length_ms), tps)?;
+        top.list.iter_mut().for_each(|wait| wait.bound_by(response_us_mean));
+        Some(top)
     }
 
     fn top(&self, probe: &ProbeSeries, stretch: (f64, f64), tps: Option<f64>) -> Option<TopWaits> {
@@ -251,6 +278,30 @@ mod tests {
             (wait.sessions, wait.share, wait.count, wait.us_per_tx),
             (3.0, Some(0.75), Some(6.0), None)
         );
+    }
+
+    #[test]
+    fn a_state_that_was_seen_seldom_has_no_length_and_none_is_longer_than_a_response() {
+        let state = |count: f64, us: f64| TopWait {
+            name: "session.Commit".to_owned(),
+            class: WaitClass::Commit,
+            source: WaitSource::Sampled,
+            sessions: 1.0,
+            share: Some(0.5),
+            count: Some(count),
+            us_per_tx: Some(us),
+        };
+        let shown = |count, us, mean| {
+            let mut wait = state(count, us);
+            wait.bound_by(mean);
+            TopWaits::ranked(vec![wait], 20).unwrap().bounded().list[0].us_per_tx
+        };
+        assert_eq!(shown(9.0, 100.0, Some(500.0)), None);
+        assert_eq!(shown(10.0, 100.0, Some(500.0)), Some(100.0));
+        assert_eq!(shown(30.0, 8_330.0, Some(4_730.0)), Some(4_730.0));
+        let mut timed = TopWait { source: WaitSource::Timed, ..state(1.0, 9_000.0) };
+        timed.bound_by(Some(500.0));
+        assert_eq!(timed.us_per_tx, Some(9_000.0), "threads of the server wait, too");
     }
 
     #[test]

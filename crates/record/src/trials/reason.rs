@@ -264,6 +264,11 @@ impl Reason<GeneratorLimit> {
         }
     }
 
+    /// Whether it was late, and not short of time.
+    pub fn is_lateness(&self) -> bool {
+        matches!(self, Self::Code(GeneratorLimit::StartsLate { .. }))
+    }
+
     /// Whether the workers ran a script, whose program has no option for their cores.
     pub fn is_of_script(&self) -> bool {
         matches!(self, Self::Code(GeneratorLimit::WorkerFull { .. }))

@@ -68,6 +68,7 @@ fn figures(input: &ReportInput<'_>) -> DocumentTable {
 fn wait(input: &ReportInput<'_>) -> Option<String> {
     const SHOWN_MAX: usize = 3;
     let [cell] = &input.analysis.cells[..] else { return None };
-    let list = &cell.detail.waits.as_ref()?.list;
-    format::joined(list.iter().take(SHOWN_MAX).map(waits::in_short), "; ")
+    let seen = cell.detail.waits.as_ref()?;
+    let shown = seen.list.iter().take(SHOWN_MAX);
+    format::joined(shown.map(|wait| waits::in_short(wait, seen.readings)), "; ")
 }

@@ -79,10 +79,7 @@ fn evidence(input: &ReportInput<'_>) -> Vec<(Doubt, String)> {
         let sign = generator::SIGN;
         said.push((
             Doubt::Some,
-            format!(
-                "{sign} {}{of}: the load generator was the bottleneck; the server may be faster",
-                generator::LIMITED
-            ),
+            format!("{sign} {}{of}: {}", generator::LIMITED, generator::consequence(analysis)),
         ));
     }
     if input.run.experiment.quick {
