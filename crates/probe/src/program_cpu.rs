@@ -15,6 +15,8 @@ const PROCESSES_MAX: usize = 4_000;
 const LARGEST_MAX: usize = 3;
 /// A program that used less is not named.
 const NAMED_MIN_CORES: f64 = 0.05;
+/// Processes above one another; the readings are not of one moment.
+const GENERATIONS_MAX: u32 = 64;
 /// Servers whose process is not known are not taken for disturbances.
 const SERVERS: [&str; 5] = ["mysqld", "mariadbd", "postgres", "postmaster", "connection"];
 
@@ -99,7 +101,7 @@ impl ProgramCpu {
             .into_iter()
             .map(|(name, ticks)| ProgramUse {
                 name: printable(name),
-                cores: ticks as f64 / ticks_per_core,
+                cores: ticks.min(others) as f64 / ticks_per_core,
             })
             .filter(|program| program.cores >= NAMED_MIN_CORES)
             .collect();
@@ -127,12 +129,26 @@ impl ProgramCpu {
         // What an ended child had used before this time is among its parent's now.
         for (pid, process) in &self.processes {
             if later.processes.get(pid).is_none_or(|other| !process.is_same_as(other))
-                && let Some(of_parent) = used.get_mut(&process.stat.parent)
+                && let Some(heir) = self.heir_of(process, &used)
+                && let Some(of_heir) = used.get_mut(&heir)
             {
-                *of_parent = of_parent.saturating_sub(process.ticks());
+                *of_heir = of_heir.saturating_sub(process.ticks());
             }
         }
         used
+    }
+
+    /// The nearest process above one that has ended that is still there: a parent may have ended,
+    /// too.
+    fn heir_of(&self, ended: &ProcessTicks, there: &BTreeMap<u32, u64>) -> Option<u32> {
+        let mut parent = ended.stat.parent;
+        for _ in 0..GENERATIONS_MAX {
+            if there.contains_key(&parent) {
+                return Some(parent);
+            }
+            parent = self.processes.get(&parent)?.stat.parent;
+        }
+        None
     }
 
     /// A process and all below it.
@@ -188,7 +204,8 @@ mod tests {
                 (20, process("python3", 1, 40)),
                 (21, process("python3", 1, 40)),
                 (30, process("make", 1, 0)),
-                (31, process("cc1", 30, 25)),
+                (31, process("timeout", 30, 1)),
+                (32, process("cc1", 31, 24)),
                 (40, kernel_thread(5)),
             ],
         );
