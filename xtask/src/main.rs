@@ -2,7 +2,8 @@
 //!
 //! - `ci`: the steps that every change must pass. `suite`: runs the tests, of all programs beside
 //!   each other. `deny`: licences, sources and double versions of dependencies.
-//!   `parts`: the list of what is in the program, for a release.
+//!   `parts`: the list of what is in the program, for a release. `truth`: how often the answers of
+//!   searches are right.
 //! - `tidy`: checks on the tree that no compiler makes. `edges` and `invariants` hold what
 //!   ARCHITECTURE.md says of crates; `page` reads a page of Markdown, and `links`, `languages` (an
 //!   English page and its Chinese version) and `chinese` (how Chinese is set) check it; `names` and
@@ -20,6 +21,7 @@ mod deny;
 mod parts;
 mod suite;
 mod tidy;
+mod truth;
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -28,6 +30,7 @@ use clap::Parser;
 
 use crate::bench::Bench;
 use crate::suite::TestArgs;
+use crate::truth::TruthArgs;
 
 /// Chores of the project
 #[derive(Parser)]
@@ -43,6 +46,8 @@ enum Chore {
     /// Licences, sources and double versions of dependencies, by deny.toml; `cargo deny` checks
     /// advisories, too
     Deny,
+    /// How often the answers of searches are right, on made-up servers: the tables of docs/method
+    Truth(TruthArgs),
     /// List what is linked into the program, as CycloneDX, on standard output
     Parts,
     #[command(subcommand)]
@@ -58,6 +63,7 @@ fn main() -> ExitCode {
         Chore::Test(args) => args.run(&root),
         Chore::Tidy => tidy::run(&root),
         Chore::Deny => deny::run(&root),
+        Chore::Truth(args) => args.run(&root),
         Chore::Parts => parts::run(&root),
         Chore::Bench(bench) => bench.run(&root),
         Chore::Helper(helper) => helper.run(),

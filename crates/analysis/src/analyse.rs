@@ -41,7 +41,7 @@ pub fn analyse(plan: &Plan, experiment: &Experiment, trials: &[LoadedTrial]) -> 
         blocks_planned: plan.design.blocks,
         axis: Axis::of(plan),
         curves: curves::throughput_curves(plan, &cells, &by_cell),
-        max_rate: max_rate::highest_rate(plan, experiment, &by_cell),
+        max_rate: max_rate::highest_rate(plan, experiment, &valid, &by_cell),
         cells,
         contrasts,
         main_effects,

@@ -1,9 +1,9 @@
-//! The result of a search for the highest rate: the highest rate that held in all trials, and the
-//! lowest that failed in one.
+//! The result of a search for the highest rate: the two tried rates between which it lies.
 
 use serde::Serialize;
 use truetps_plan::Plan;
-use truetps_record::Experiment;
+use truetps_rates::{COVERAGE, RateEstimate, SURE};
+use truetps_record::{Experiment, TrialRole};
 
 use crate::evidence::Evidence;
 
@@ -11,6 +11,16 @@ use crate::evidence::Evidence;
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct MaxRate {
     pub slo: String,
+    /// What a closed loop reached before the search.
+    pub closed_loop_tps: Option<f64>,
+    /// The chance that the capacity, the rate that half of all trials hold, lies between the rates
+    /// of `held` and `broken`. `None`: a search of an older version, in which one failure excluded
+    /// a rate.
+    pub coverage: Option<f64>,
+    /// The chance that a new undisturbed trial at the rate of `held` holds; `None` as above.
+    pub sure: Option<f64>,
+    /// The trials look as if the rate did not matter.
+    pub is_flat: bool,
     pub held: Option<HeldRate>,
     pub broken: Option<BrokenRate>,
     /// All rates that were tried, in the plan's order.
@@ -32,8 +42,10 @@ pub struct TriedRate {
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct HeldRate {
     pub rate: f64,
-    /// Names of its trials: all of them held.
+    /// Names of its trials that held, …
     pub trials: Vec<String>,
+    /// … of so many.
+    pub of: usize,
     pub generator_limited: bool,
 }
 
@@ -51,50 +63,133 @@ pub struct BrokenRate {
     pub generator_limited: bool,
 }
 
-/// `by_cell` has the evidence of each of the plan's configurations. `None` where nothing was
-/// searched.
+/// The evidence for one rate.
+struct RateEvidence<'a, 'e> {
+    rate: f64,
+    evidence: &'a [Evidence<'e>],
+    /// Name, reason and whether the generator limited it, of each trial that did not hold.
+    broken: Vec<(String, String, bool)>,
+}
+
+/// `valid` has all evidence, `by_cell` the evidence of each of the plan's configurations. `None`
+/// where nothing was searched.
 pub(crate) fn highest_rate(
     plan: &Plan,
     experiment: &Experiment,
+    valid: &[Evidence<'_>],
     by_cell: &[Vec<Evidence<'_>>],
 ) -> Option<MaxRate> {
     let slo = experiment.slo.as_ref()?;
-    let mut broken: Option<BrokenRate> = None;
-    let (mut rates, mut tried) = (Vec::new(), Vec::new());
-    for (configuration, evidence) in plan.configurations().iter().zip(by_cell) {
-        let Some(rate) = configuration.rate() else { continue };
-        let of = evidence.len();
-        let mut not: Vec<_> = evidence
-            .iter()
-            .filter_map(|one| {
-                let why = slo.not_kept_by(one.measured)?;
-                Some((one.trial.name.clone(), why, is_limited(one)))
-            })
-            .collect();
-        not.sort();
-        let first = not.first().cloned();
-        let broken_by = first.clone().map(|(trial, why, _)| (trial, why));
-        tried.push(TriedRate { rate, held: of - not.len(), of, broken_by });
-        match first {
-            None => rates.push((rate, evidence)),
-            Some((trial, why, generator_limited))
-                if broken.as_ref().is_none_or(|lowest| rate < lowest.rate) =>
-            {
-                broken =
-                    Some(BrokenRate { rate, trial, why, broken: not.len(), of, generator_limited });
-            }
-            Some(_) => {}
+    let configurations = plan.configurations();
+    let rates: Vec<_> = configurations
+        .iter()
+        .zip(by_cell)
+        .filter_map(|(configuration, evidence)| {
+            let rate = configuration.rate()?;
+            let mut broken: Vec<_> = evidence
+                .iter()
+                .filter_map(|one| {
+                    let why = slo.not_kept_by(one.measured)?;
+                    Some((one.trial.name.clone(), why, is_limited(one)))
+                })
+                .collect();
+            broken.sort();
+            Some(RateEvidence { rate, evidence, broken })
+        })
+        .collect();
+    let closed_loop_tps = closed_loop(valid);
+    let estimate = closed_loop_tps.and_then(|tps| estimate(tps, &rates));
+    let (held, broken) = match &estimate {
+        Some(estimate) => between(&rates, estimate),
+        None => by_one_failure(&rates),
+    };
+    let tried = rates.iter().map(|one| TriedRate {
+        rate: one.rate,
+        held: one.held(),
+        of: one.evidence.len(),
+        broken_by: one.broken.first().map(|(trial, why, _)| (trial.clone(), why.clone())),
+    });
+    Some(MaxRate {
+        slo: slo.to_string(),
+        closed_loop_tps,
+        coverage: estimate.map(|_| COVERAGE),
+        sure: estimate.map(|_| SURE),
+        is_flat: estimate.is_some_and(|estimate| estimate.is_flat),
+        held: held.map(RateEvidence::as_held),
+        broken: broken.and_then(RateEvidence::as_broken),
+        rates: tried.collect(),
+    })
+}
+
+/// The throughput of the trial before the search.
+fn closed_loop(valid: &[Evidence<'_>]) -> Option<f64> {
+    let pilot = valid.iter().find(|one| one.trial.role == TrialRole::Pilot)?;
+    pilot.trial.configuration.rate().is_none().then_some(pilot.measured.tps)
+}
+
+fn estimate(closed_loop_tps: f64, rates: &[RateEvidence<'_, '_>]) -> Option<RateEstimate> {
+    let mut results = Vec::new();
+    for one in rates {
+        results.extend(one.broken.iter().map(|_| (one.rate, false)));
+        results.extend((0..one.held()).map(|_| (one.rate, true)));
+    }
+    truetps_rates::estimate(closed_loop_tps, &results)
+}
+
+type RateEnds<'r, 'a, 'e> = (Option<&'r RateEvidence<'a, 'e>>, Option<&'r RateEvidence<'a, 'e>>);
+
+fn between<'r, 'a, 'e>(
+    rates: &'r [RateEvidence<'a, 'e>],
+    estimate: &RateEstimate,
+) -> RateEnds<'r, 'a, 'e> {
+    let [low, high] = [estimate.low, estimate.high].map(|bound| {
+        let bound = bound?.rate;
+        rates.iter().find(|one| (one.rate / bound - 1.0).abs() < 1e-9)
+    });
+    (low, high)
+}
+
+/// The rule of older versions: the lowest rate that failed once, and the highest one below it.
+fn by_one_failure<'r, 'a, 'e>(rates: &'r [RateEvidence<'a, 'e>]) -> RateEnds<'r, 'a, 'e> {
+    let broken = rates
+        .iter()
+        .filter(|one| !one.broken.is_empty())
+        .min_by(|one, other| one.rate.total_cmp(&other.rate));
+    let held = rates.iter().filter(|one| {
+        one.broken.is_empty()
+            && !one.evidence.is_empty()
+            && broken.is_none_or(|broken| one.rate < broken.rate)
+    });
+    (held.max_by(|one, other| one.rate.total_cmp(&other.rate)), broken)
+}
+
+impl RateEvidence<'_, '_> {
+    fn held(&self) -> usize {
+        self.evidence.len() - self.broken.len()
+    }
+
+    fn as_held(&self) -> HeldRate {
+        let names = self.evidence.iter().map(|one| &one.trial.name);
+        let held = names.filter(|name| !self.broken.iter().any(|(broken, ..)| broken == *name));
+        HeldRate {
+            rate: self.rate,
+            trials: held.cloned().collect(),
+            of: self.evidence.len(),
+            generator_limited: self.evidence.iter().any(is_limited),
         }
     }
-    let held = rates.into_iter().filter(|(rate, evidence)| {
-        broken.as_ref().is_none_or(|broken| *rate < broken.rate) && !evidence.is_empty()
-    });
-    let held = held.max_by(|a, b| a.0.total_cmp(&b.0)).map(|(rate, evidence)| HeldRate {
-        rate,
-        trials: evidence.iter().map(|one| one.trial.name.clone()).collect(),
-        generator_limited: evidence.iter().any(is_limited),
-    });
-    Some(MaxRate { slo: slo.to_string(), held, broken, rates: tried })
+
+    fn as_broken(&self) -> Option<BrokenRate> {
+        let (trial, why, generator_limited) = self.broken.first()?.clone();
+        Some(BrokenRate {
+            rate: self.rate,
+            trial,
+            why,
+            broken: self.broken.len(),
+            of: self.evidence.len(),
+            generator_limited,
+        })
+    }
 }
 
 fn is_limited(evidence: &Evidence<'_>) -> bool {

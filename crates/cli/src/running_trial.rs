@@ -117,18 +117,18 @@ fn searching_pool_text(what: &str, left: usize, so_far: &PoolFindings) -> String
 fn rate_stage(stage: RateStage) -> &'static str {
     match stage {
         RateStage::ClosedLoop => "a closed loop, which shows the most that the server takes",
-        RateStage::Bracketing => "rates up or down to where one fails and a lower one holds",
-        RateStage::Bisecting => "rates between the two",
-        RateStage::Confirming => "the same rate again",
+        RateStage::Searching => "rates near to the highest one that holds",
+        RateStage::Bounding => "rates below and above it, again",
     }
 }
 
-/// `rates between the two; so far 1760/s held, 2010/s did not hold`
+/// `rates below and above it, again; so far above 1780/s, below 2260/s`
 fn searching_rate_text(what: &str, so_far: &RateFindings) -> String {
-    let held = so_far.held.map(|rate| format!("{rate}/s held"));
-    let broken = so_far.broken.map(|rate| format!("{rate}/s did not hold"));
+    let (low, high) = so_far.estimate.map_or((None, None), |found| (found.low, found.high));
+    let low = low.map(|tried| format!("above {}/s", tried.rate));
+    let high = high.map(|tried| format!("below {}/s", tried.rate));
     let most = so_far.most.map(|tps| format!("a closed loop reached {} tps", format::tps(tps)));
-    let known: Vec<_> = held.into_iter().chain(broken).collect();
+    let known: Vec<_> = low.into_iter().chain(high).collect();
     let known = if known.is_empty() { most } else { Some(format!("so far {}", known.join(", "))) };
     known.map_or_else(|| what.to_owned(), |known| format!("{what}; {known}"))
 }

@@ -6,7 +6,7 @@ use truetps_causes::{Findings, Stage};
 use truetps_pool::{PoolFindings, PoolStage};
 use truetps_recording::{TrialEvent, TrialPlace};
 
-use crate::search::{RateFindings, RateStage};
+use truetps_rates::{RateFindings, RateStage};
 
 /// One event.
 #[derive(Debug)]

@@ -3,6 +3,7 @@
 use truetps_adaptive::Batch;
 use truetps_folder::ExperimentFolder;
 use truetps_plan::Plan;
+use truetps_rates::{RateFindings, RateOutcome, RateQuestion, RateReading};
 use truetps_record::{
     CONNECTIONS, Configuration, Experiment, RATE, ScheduledTrial, SettingValue, Slo, Trial,
     TrialRole,
@@ -13,7 +14,6 @@ use crate::error::LabError;
 use crate::event::{ExperimentEvent, Listener};
 use crate::experiment::{ExperimentRequest, Finished, PreparedExperiment, planned_experiment};
 use crate::question::{objective, same_question, same_schedule};
-use crate::search::{RateFindings, RateOutcome, RateQuestion, RateReading};
 
 /// After this many trials in a row without a result the search ends: further trials would have
 /// none, either.
@@ -80,7 +80,7 @@ fn recorded_rates(
     slo: &Slo,
     plan: &Plan,
 ) -> Result<RateFindings, LabError> {
-    recorded_findings(&RateQuestion, &RateTrials::new(plan, slo), folder, experiment)
+    recorded_findings(&question_of(plan), &RateTrials::new(plan, slo), folder, experiment)
 }
 
 /// Searches on from what the folder has.
@@ -94,11 +94,15 @@ pub(crate) fn search<'p>(
     let trials = RateTrials::new(request.plan, slo);
     let (findings, mut finished) =
         AdaptiveTrials::new(trials, request, prepared, recorded, listener)
-            .investigate(&RateQuestion);
+            .investigate(&question_of(request.plan));
     if findings.outcome == RateOutcome::Undecided {
         finished.gave_up = Some(LabError::SearchUndecided.to_string());
     }
     finished
+}
+
+fn question_of(plan: &Plan) -> RateQuestion {
+    RateQuestion { seed: plan.design.seed }
 }
 
 /// Rates become trials.

@@ -109,7 +109,6 @@ mod private;
 mod question;
 mod resume;
 mod schedule;
-mod search;
 mod trial;
 mod verify;
 
@@ -130,8 +129,8 @@ pub use find_max::{find_max, search_goes_on};
 pub use pool::{find_pool, resume_pool};
 pub use resume::resume;
 pub use schedule::schedule;
-pub use search::{RateFindings, RateStage};
 pub use trial::planned_disks::PlannedDisks;
 pub use trial::server_provider::{ExternalServer, ServerProgram, ServerSource};
 pub use trial::setting::SettingError;
+pub use truetps_rates::{RateFindings, RateStage};
 pub use verify::{NamedPlace, TableServer, VerifyError, VerifyRequest, compare_again, verify};

@@ -28,6 +28,7 @@ pub struct RunPresence {
     socket: Option<UnixDatagram>,
     /// Prefix of the names of runs.
     prefix: String,
+    is_apart: bool,
     own: String,
     /// Runs that the user has been warned of.
     told: Mutex<BTreeSet<OtherRun>>,
@@ -49,7 +50,8 @@ impl RunPresence {
         // A name that cannot be predicted cannot be taken by another process.
         let own = format!("{}/{command}/{}", std::process::id(), clock::epoch_s().to_bits());
         let socket = bind(&format!("{prefix}{own}"));
-        let presence = Self { socket, prefix, own, told: Mutex::default() };
+        let is_apart = !space.is_empty();
+        let presence = Self { socket, prefix, is_apart, own, told: Mutex::default() };
         presence.greet();
         presence
     }
@@ -61,6 +63,11 @@ impl RunPresence {
             // A run that has just ended, or does not listen, is not informed.
             let _ = address.and_then(|address| socket.send_to_addr(self.own.as_bytes(), &address));
         }
+    }
+
+    /// Whether the user lets it run beside others on purpose.
+    pub fn is_apart(&self) -> bool {
+        self.is_apart
     }
 
     /// Runs that exist now.

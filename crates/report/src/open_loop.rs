@@ -123,9 +123,56 @@ pub(crate) fn is_sustained(cell: &Cell) -> bool {
     cell.open_loop.as_ref().is_some_and(|open| open.sustained.is_all())
 }
 
-/// `Highest rate that keeps to p99<1s: 4 590 tps (held in all of trial-0007, trial-0009 and
-/// trial-0012); 4 790 tps failed in 1 of 3 trials (trial-0011: p99 was 72.679 ms).`
+/// `Highest rate that is sustained and keeps to p99<1s: between 4 420 tps (held in 5 of 5 trials)
+/// and 5 360 tps (held in 1 of 3 trials; trial-0011: p99 was 72.679 ms); a closed loop reached
+/// 7 120 tps. …`
 pub(crate) fn max_rate_line(found: &MaxRate) -> String {
+    let (Some(coverage), Some(sure)) = (found.coverage, found.sure) else {
+        return line_by_one_failure(found);
+    };
+    let held = found.held.as_ref().map(|held| {
+        let mark = generator::limited_note(held.generator_limited);
+        let (rate, of) = (format::tps(held.rate), format::trials(held.of));
+        format!("{rate} tps (held in {} of {of}{mark})", held.trials.len())
+    });
+    let broken = found.broken.as_ref().map(|broken| {
+        let BrokenRate { trial, why, broken: n, of, .. } = broken;
+        let mark = generator::limited_note(broken.generator_limited);
+        let (rate, held) = (format::tps(broken.rate), of - n);
+        format!("{rate} tps (held in {held} of {}; {trial}: {why}{mark})", format::trials(*of))
+    });
+    let between = match (&held, &broken) {
+        (Some(held), Some(broken)) => format!("between {held} and {broken}"),
+        (Some(held), None) => format!("above {held}; no higher rate is known to fail"),
+        (None, Some(broken)) => format!("below {broken}; no rate that was tried is known to hold"),
+        (None, None) => "not known".to_owned(),
+    };
+    let closed = found
+        .closed_loop_tps
+        .map_or(String::new(), |tps| format!("; a closed loop reached {} tps", format::tps(tps)));
+    let claims = (held.is_some() && broken.is_some()).then(|| {
+        format!(
+            " The rate that half of all trials hold is between the two with {}; a new trial at the \
+             lower one holds with {} if nothing disturbs it.",
+            format::percent(coverage),
+            format::percent(sure)
+        )
+    });
+    let flat = if found.is_flat {
+        " Trials failed as often at low rates as at high ones: something else than the rate makes \
+         them fail."
+    } else {
+        ""
+    };
+    format!(
+        "Highest rate that is sustained and keeps to {}: {between}{closed}.{}{flat}",
+        found.slo,
+        claims.unwrap_or_default()
+    )
+}
+
+/// The answer of older versions.
+fn line_by_one_failure(found: &MaxRate) -> String {
     let held = found.held.as_ref().map_or("none that was tried".to_owned(), |held| {
         let all = if held.trials.len() > 1 { "all of " } else { "" };
         let (rate, trials) = (format::tps(held.rate), format::list(&held.trials));
@@ -242,9 +289,14 @@ mod tests {
     fn a_search_has_an_answer() {
         let mut found = MaxRate {
             slo: "p99<20ms".to_owned(),
+            closed_loop_tps: Some(7120.0),
+            coverage: None,
+            sure: None,
+            is_flat: false,
             held: Some(HeldRate {
                 rate: 4590.0,
                 trials: ["trial-0004", "trial-0006", "trial-0007"].map(str::to_owned).to_vec(),
+                of: 3,
                 generator_limited: false,
             }),
             broken: Some(BrokenRate {
@@ -263,7 +315,20 @@ mod tests {
              trial-0004, trial-0006 and trial-0007); 4 790 tps failed in 1 of 3 trials \
              (trial-0005: p99 was 72 ms; generator-limited)."
         );
+        found = MaxRate { coverage: Some(0.95), sure: Some(0.98), ..found };
+        assert_eq!(
+            max_rate_line(&found),
+            "Highest rate that is sustained and keeps to p99<20ms: between 4 590 tps (held in 3 of \
+             3 trials) and 4 790 tps (held in 2 of 3 trials; trial-0005: p99 was 72 ms; \
+             generator-limited); a closed loop reached 7 120 tps. The rate that half of all trials \
+             hold is between the two with 95 %; a new trial at the lower one holds with 98 % if \
+             nothing disturbs it."
+        );
+        found.is_flat = true;
+        assert!(max_rate_line(&found).contains("something else than the rate makes them fail"));
         (found.held, found.broken) = (None, None);
+        assert!(max_rate_line(&found).contains("not known; a closed loop reached"));
+        found.coverage = None;
         assert!(max_rate_line(&found).ends_with("none that was tried; no higher one was tried."));
     }
 
@@ -273,7 +338,16 @@ mod tests {
         let rate = fixture.analysis.cells[0].configuration.rate().unwrap();
         let broken_by = Some(("trial-0002".to_owned(), "p99 was 66 ms".to_owned()));
         let rates = vec![truetps_analysis::TriedRate { rate, held: 2, of: 3, broken_by }];
-        let found = MaxRate { slo: "p99<20ms".to_owned(), held: None, broken: None, rates };
+        let found = MaxRate {
+            slo: "p99<20ms".to_owned(),
+            closed_loop_tps: None,
+            coverage: None,
+            sure: None,
+            is_flat: false,
+            held: None,
+            broken: None,
+            rates,
+        };
         fixture.analysis.max_rate = Some(found);
         let input = fixture.input();
         let text = "in 2 of 3 trials: trial-0002: p99 was 66 ms";

@@ -13,7 +13,7 @@ macro_rules! page {
     };
 }
 
-const PAGES: [ManualPage; 64] = [
+const PAGES: [ManualPage; 65] = [
     page!("glossary"),
     page!("method"),
     page!("troubleshooting"),
@@ -38,6 +38,7 @@ const PAGES: [ManualPage; 64] = [
     page!("method/comparisons"),
     page!("method/crash-losses"),
     page!("method/error-rates"),
+    page!("method/disturbances"),
     page!("method/estimates"),
     page!("method/explanation-error-rates"),
     page!("method/explanations"),

@@ -135,7 +135,11 @@ fn ranked_waits(place: &Place, source: &str) {
     assert!(list.iter().any(|wait| wait["source"] == source), "{waits}");
     let sessions: Vec<_> = list.iter().map(|wait| wait["sessions"].as_f64().unwrap()).collect();
     assert!(sessions.is_sorted_by(|one, next| one >= next), "{sessions:?}");
-    assert!(list.iter().all(|wait| wait["us_per_tx"].as_f64().unwrap() > 0.0), "{waits}");
+    for wait in list {
+        // Less than ten sightings of a state say nothing of its length.
+        let is_rare = wait["source"] == "sampled" && wait["count"].as_f64() < Some(10.0);
+        assert_eq!(wait["us_per_tx"].as_f64() > Some(0.0), !is_rare, "{waits}");
+    }
     assert_eq!(report["trials"][0]["waits"]["list"][0]["name"], list[0]["name"]);
     let html = fs::read_to_string(place.latest().join("report.html")).unwrap();
     assert!(html.contains("id=\"waits\""));

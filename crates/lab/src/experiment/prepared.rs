@@ -351,8 +351,9 @@ impl<'a> PreparedExperiment<'a> {
         listener: &mut dyn Listener,
     ) -> Result<Trial, LabError> {
         let trial = self.attempt(folder, place, None, listener)?;
-        // The parts of a load measure together.
-        if self.parts.is_some() || self.request.stop.load(Ordering::Relaxed) {
+        // The parts of a load measure together, and a host that is shared on purpose stays so.
+        let is_final = self.parts.is_some() || self.presence.is_apart();
+        if is_final || self.request.stop.load(Ordering::Relaxed) {
             return Ok(trial);
         }
         let Some(reason) = self.repeats.reason_for_another(&trial) else { return Ok(trial) };

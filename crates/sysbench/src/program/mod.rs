@@ -15,7 +15,7 @@ use std::ffi::OsString;
 
 use crate::exit_code::{FAILED, GOOD, UNREAD};
 use crate::options::{self, FirstRequest, OutputStream, Surroundings};
-use crate::run::stack_bytes;
+use crate::run::start_thread;
 
 pub use environment::SysbenchEnv;
 use script_options::LoadedScript;
@@ -28,12 +28,14 @@ const TYPED_PASSWORD: &str = "truetps: warning: a password on the command line c
 
 /// Runs a command line of sysbench; the first argument is the program's name. Returns the exit
 /// status.
-pub fn run(argv: Vec<OsString>, env: &SysbenchEnv<'_>) -> u8 {
+pub fn run(argv: &[OsString], env: &SysbenchEnv<'_>) -> u8 {
     // The main state gets a stack as large as the workers'.
     std::thread::scope(|scope| {
-        let builder =
-            std::thread::Builder::new().name("sysbench".to_owned()).stack_size(stack_bytes(1));
-        match builder.spawn_scoped(scope, || run_here(argv, env)) {
+        let started = start_thread("sysbench", 1, |builder| {
+            let argv = argv.to_vec();
+            builder.spawn_scoped(scope, || run_here(argv, env))
+        });
+        match started {
             Ok(thread) => thread.join().unwrap_or(FAILED),
             Err(error) => {
                 write_to(

@@ -17,4 +17,4 @@ pub(crate) use load::LoadRun;
 pub(crate) use lua_thread::LuaThread;
 pub(crate) use recorded_series::RecordedSeries;
 pub(crate) use reports::call_function;
-pub(crate) use worker::{RUN, WorkerContext, WorkerEvent, groups, stack_bytes, start};
+pub(crate) use worker::{RUN, WorkerContext, WorkerEvent, groups, start, start_thread};

@@ -1,8 +1,11 @@
 //! The threads of a run: each makes its state, prepares its clients, and runs their events.
 
+use std::io;
 use std::num::NonZero;
-use std::sync::Arc;
 use std::sync::mpsc::{Receiver, Sender};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread::Builder;
+use std::time::Duration;
 
 use truetps_record::Part;
 
@@ -70,12 +73,33 @@ pub(crate) fn groups(part: Part, clients: u32, threads: u32) -> Vec<ThreadClient
 /// Address space of a thread; only used pages take memory. Scripts may recurse through Lua's C
 /// functions such as gsub, and should reach Lua's own limit before the end of the stack; with very
 /// many threads, and where the address space is limited (`ulimit -v`), each gets less.
-pub(crate) fn stack_bytes(threads: u32) -> usize {
+fn stack_bytes(threads: u32) -> usize {
     const FEW: u32 = 64;
     /// Enough for all recursion that Lua allows.
     const LARGE_BYTES: usize = 96 << 20;
     let is_limited = rustix::process::getrlimit(rustix::process::Resource::As).current.is_some();
     if threads <= FEW && !is_limited { LARGE_BYTES } else { 8 << 20 }
+}
+
+/// Starts one of so many threads. The system refuses one for a moment where the address space is
+/// limited and another thread, which has just begun, reserves a large part of it.
+pub(crate) fn start_thread<T>(
+    name: &str,
+    threads: u32,
+    mut start: impl FnMut(Builder) -> io::Result<T>,
+) -> io::Result<T> {
+    const TRIES: u32 = 20;
+    const PAUSE: Duration = Duration::from_millis(10);
+    let mut tries = 0;
+    loop {
+        tries += 1;
+        match start(Builder::new().name(name.to_owned()).stack_size(stack_bytes(threads))) {
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock && tries < TRIES => {
+                std::thread::sleep(PAUSE);
+            }
+            started => return started,
+        }
+    }
 }
 
 /// Starts a thread. `go` says whether events may begin; if it is closed, they may not.
@@ -89,11 +113,17 @@ pub(crate) fn start(
     news: &Sender<WorkerEvent>,
     go: Receiver<bool>,
 ) -> Result<(), String> {
-    let builder = std::thread::Builder::new()
-        .name("worker".to_owned())
-        .stack_size(stack_bytes(context.threads));
-    let (context, news) = (context.clone(), news.clone());
-    let started = builder.spawn(move || work(&context, &group, &news, &go));
+    // A thread that does not start leaves them to the next try.
+    let own = Arc::new(Mutex::new(Some((context.clone(), group, news.clone(), go))));
+    let started = start_thread("worker", context.threads, |builder| {
+        let own = Arc::clone(&own);
+        builder.spawn(move || {
+            let taken = own.lock().unwrap_or_else(PoisonError::into_inner).take();
+            if let Some((context, group, news, go)) = taken {
+                work(&context, &group, &news, &go);
+            }
+        })
+    });
     started.map(drop).map_err(|error| format!("a worker thread could not be started: {error}"))
 }
 
@@ -212,6 +242,23 @@ fn live(
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_thread_that_is_refused_for_a_moment_is_started() {
+        let mut asked = 0;
+        let started = start_thread("x", 1, |_| {
+            asked += 1;
+            if asked < 3 { Err(io::ErrorKind::WouldBlock.into()) } else { Ok(asked) }
+        });
+        assert_eq!(started.unwrap(), 3);
+        let refused = start_thread("x", 1, |_| -> io::Result<()> {
+            Err(io::ErrorKind::PermissionDenied.into())
+        });
+        assert_eq!(refused.unwrap_err().kind(), io::ErrorKind::PermissionDenied);
+        let always =
+            start_thread("x", 1, |_| -> io::Result<()> { Err(io::ErrorKind::WouldBlock.into()) });
+        assert!(always.is_err(), "the wait is bounded");
+    }
 
     #[test]
     fn clients_are_spread_evenly() {

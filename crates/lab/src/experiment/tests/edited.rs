@@ -45,8 +45,8 @@ fn an_edited_search_is_refused_before_anything_is_prepared() {
             "`factors.connections` of plan.toml was [1,2], and is [9] now",
         ),
         (
-            |plan, _| plan.factors["rate"].retain(|rate| *rate != level(800)),
-            "`factors.rate` of plan.toml does not have 800 any more",
+            |plan, _| plan.factors["rate"].retain(|rate| *rate != level(787)),
+            "`factors.rate` of plan.toml does not have 787 any more",
         ),
         (
             |plan, _| plan.workload.table_rows = 7,
