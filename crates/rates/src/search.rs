@@ -154,11 +154,14 @@ fn outcome(bounds: &RateBounds, has_held: bool) -> RateOutcome {
 mod tests {
     use super::*;
 
+    /// Each rate with its result.
+    type Trials = Vec<(Option<f64>, Option<RateReading>)>;
+
     /// A server for which `holds` says whether the n-th trial of a rate holds.
     struct Server<F> {
         holds: F,
         closed_loop_tps: f64,
-        trials: Vec<(Option<f64>, Option<RateReading>)>,
+        trials: Trials,
         until: usize,
     }
 
@@ -188,7 +191,7 @@ mod tests {
         closed_loop_tps: f64,
         until: usize,
         holds: F,
-    ) -> (RateFindings, Vec<(Option<f64>, Option<RateReading>)>) {
+    ) -> (RateFindings, Trials) {
         let mut server = Server { holds, closed_loop_tps, trials: Vec::new(), until };
         let findings = RateQuestion { seed: 7 }.investigate(&mut server);
         (findings, server.trials)

@@ -43,7 +43,8 @@ mod tests {
                 562.0, 590.0, 619.0, 649.0, 681.0, 715.0, 750.0, 787.0, 825.0, 866.0, 909.0, 953.0
             ]
         );
-        assert_eq!([rate(-1), rate(0), rate(49), rate(192)], [0.953, 1.0, 10.5, 10_000.0]);
+        let others: Vec<_> = [-1, 0, 49, 192].into_iter().map(rate).collect();
+        assert_eq!(others, [0.953, 1.0, 10.5, 10_000.0]);
         for step in -200..400 {
             assert_eq!(nearest(rate(step)), step);
         }

@@ -23,7 +23,7 @@ pub(crate) fn run(personality: Personality, arguments: Vec<OsString>) -> ExitCod
         Personality::Sysbench => {
             // How many connections a script makes is its own business.
             raise_open_files_to_hard();
-            sysbench::run(arguments)
+            sysbench::run(&arguments)
         }
         Personality::Slap => classics::run(run_slap, arguments),
         Personality::Mtls => classics::run(run_mtls, arguments),

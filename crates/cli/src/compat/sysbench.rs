@@ -17,7 +17,7 @@ use crate::terminal::print_message;
 /// It only sleeps and prints.
 const WATCHER_STACK_BYTES: usize = 256 << 10;
 
-pub(super) fn run(arguments: Vec<OsString>) -> Result<ExitCode, CommandFailure> {
+pub(super) fn run(arguments: &[OsString]) -> Result<ExitCode, CommandFailure> {
     let views = LiveViewOpener::listen(Arc::default())?;
     let env = truetps_sysbench::SysbenchEnv {
         environment: &|name| secret(name).or_else(|| settings::variable(name)),
@@ -32,7 +32,7 @@ pub(super) fn run(arguments: Vec<OsString>) -> Result<ExitCode, CommandFailure> 
         .stack_size(WATCHER_STACK_BYTES)
         .spawn(move || leave_if_interrupt_is_ignored(&watched))
         .map_err(|error| CommandFailure::failed(format!("no thread can be started: {error}")))?;
-    Ok(crate::exit::of_code(truetps_sysbench::run_program(&arguments, &env)))
+    Ok(crate::exit::of_code(truetps_sysbench::run_program(arguments, &env)))
 }
 
 /// A script may ignore the interrupt and run for ever: then the program ends without it.
