@@ -189,6 +189,6 @@ mod tests {
         assert_eq!(completed(Words::Workloads, "hot"), ["hot-row"]);
         assert_eq!(completed(Words::Disks, "hdd7"), ["hdd7200"]);
         assert_eq!(completed(Words::HelpTopics, "exit"), ["exit-codes"]);
-        assert_eq!(completed(Words::HelpTopics, "dis"), ["disk", "disks"]);
+        assert_eq!(completed(Words::HelpTopics, "dis"), ["disk", "disturbances", "disks"]);
     }
 }
