@@ -78,6 +78,6 @@ mod tests {
             idle_cores: 5.0,
             largest: Vec::new(),
         }];
-        assert_eq!(after_quiet_trials().reason(true, idle), None, "nobody waited for a core");
+        assert_eq!(after_quiet_trials().reason(true, idle), None, "no program waited for a core");
     }
 }

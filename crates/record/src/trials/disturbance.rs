@@ -12,7 +12,7 @@ use crate::{ProgramUse, Trial};
 const OTHERS_MIN: f64 = 0.10;
 /// From this share on, with fewer than [`IDLE_MIN`] of the cores idle, they decide the figures.
 const OTHERS_GRAVE: f64 = 0.25;
-/// With this share of the cores idle nobody waited for one.
+/// With this share of the cores idle no program waited for one.
 const IDLE_MIN: f64 = 0.10;
 /// Other guests of the machine took this share of the host's CPU time.
 const STEAL_MIN: f64 = 0.05;
