@@ -398,8 +398,8 @@ mod tests {
         ];
         assert_eq!(
             meter.line(&sample(2000.0, &second)).unwrap(),
-            "2.0s  running 2  engine commits 100.0/s  redo 4.0 KiB/s  checkpoint age 1.0 KiB (25 % of the \
-             redo log)  lock waits 0  io/file/sql/binlog 1.00 s"
+            "2.0s  running 2  engine commits 100.0/s  redo 4.0 KiB/s  checkpoint age 1.0 KiB \
+             (25 % of the redo log)  lock waits 0  io/file/sql/binlog 1.00 s"
         );
         assert_eq!(
             meter.line(&sample(2100.0, &[("status.Handler_commit", 999.0)])),
