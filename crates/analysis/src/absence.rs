@@ -29,6 +29,8 @@ pub enum Absent {
     SecondsOnly,
     /// The measure phase has fewer than ten of them.
     TooShort,
+    /// A counter of the whole server, over the transactions of one part of the load.
+    PartOfLoad,
     /// The load generator was suspended: an apparent stall is its own.
     Suspended,
 }

@@ -111,13 +111,16 @@ impl TrialDetail {
             trial.measured.as_ref().and_then(|measured| measured.response.response_us_mean);
         let measured = probe.as_ref().ok().zip(waits.as_ref());
         Self {
-            top_waits: measured
-                .and_then(|(probe, waits)| waits.of_measured(probe, intervals, response_us_mean)),
+            top_waits: measured.and_then(|(probe, waits)| {
+                let top = waits.of_measured(probe, intervals, response_us_mean)?;
+                Some(if trial.is_part() { top.of_all_parts() } else { top })
+            }),
             waits: waits.map(|waits| waits.series()).filter(|series| !series.classes.is_empty()),
             ledger: trial.measured.as_ref().map(|measured| {
                 let (probe, variables, damaged) =
                     (probe.as_ref().ok(), variables.as_ref(), loaded.damaged_file());
-                ledger(&LedgerInput { measured, intervals, probe, variables, damaged })
+                let is_part = trial.is_part();
+                ledger(&LedgerInput { measured, intervals, probe, variables, is_part, damaged })
             }),
             stalls,
         }

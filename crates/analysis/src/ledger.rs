@@ -70,6 +70,8 @@ pub(crate) struct LedgerInput<'a> {
     /// `None`: the probe was off.
     pub(crate) probe: Option<&'a ProbeSeries>,
     pub(crate) variables: KnownVariables<'a>,
+    /// The trial is one part of a load on one server.
+    pub(crate) is_part: bool,
     /// A file of the trial that is damaged so far that nothing is known of its counters.
     pub(crate) damaged: Option<&'static str>,
 }
@@ -88,6 +90,9 @@ fn figure(
     window: Option<&LedgerWindow<'_>>,
     key: Figure,
 ) -> Result<LedgerFigure, Absent> {
+    if input.is_part && !is_of_generator(key) {
+        return Err(Absent::PartOfLoad);
+    }
     let own = own_figure(input, key);
     let found = own.or_else(|| window?.figure(key, input));
     let figure = found.ok_or_else(|| why_absent(input, window, key))?;
@@ -108,6 +113,11 @@ fn figure(
         }
         _ => Ok(figure),
     }
+}
+
+/// What a part of a load has of its own.
+fn is_of_generator(key: Figure) -> bool {
+    matches!(key, Figure::RowsChanged | Figure::ClientCpu | Figure::ClientSwitches)
 }
 
 /// Lines that each trial has without a probe.
@@ -338,6 +348,7 @@ mod tests {
             intervals: &intervals,
             probe,
             variables,
+            is_part: false,
             damaged: None,
         };
         let ledger = ledger(&input);
@@ -484,6 +495,7 @@ mod tests {
                 intervals: &[],
                 probe,
                 variables,
+                is_part: false,
                 damaged,
             });
             ledger.line(Figure::RowsChanged).unwrap().clone()
@@ -507,6 +519,7 @@ mod tests {
                 intervals: &intervals,
                 probe,
                 variables: None,
+                is_part: false,
                 damaged: None,
             };
             ledger(&input).line(Figure::ClientSwitches).unwrap().figure.clone().unwrap()

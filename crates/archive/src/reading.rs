@@ -49,7 +49,8 @@ fn read_trial(
     histograms: Histograms,
     is_script: bool,
 ) -> ReadTrial {
-    let Some(trial) = folder.trial(name)? else { return Ok(None) };
+    let Some(mut trial) = folder.trial(name)? else { return Ok(None) };
+    trial.leave_out_work_of_other_parts();
     let mut reader = TrialReader { folder, name, unread: Vec::new() };
     let intervals = reader.readable(folder.intervals(name));
     let log = reader.readable(folder.latency(name));

@@ -331,6 +331,7 @@ fn resources_of(parts: &[(&Measured, f64)], intervals: &[Interval]) -> ResourceU
             .iter()
             .map(|interval| interval.ok_between(window.from_ms, window.to_ms))
             .sum();
+        window.generator_us = all_generators_us(parts, window.to_ms - window.from_ms);
         window
     });
     ResourceUse {
@@ -345,6 +346,13 @@ fn resources_of(parts: &[(&Measured, f64)], intervals: &[Interval]) -> ResourceU
         client_switches_per_tx: mean_per_tx(parts, |one| one.client_switches_per_tx),
         cpu_window,
     }
+}
+
+/// CPU time of all generators in a window of this length. Each part has its own window, of nearly
+/// this length, and puts its load on the server steadily.
+fn all_generators_us(parts: &[(&Measured, f64)], length_ms: f64) -> f64 {
+    let windows = parts.iter().filter_map(|(part, _)| part.resources.cpu_window);
+    windows.map(|own| own.generator_us * length_ms / (own.to_ms - own.from_ms).max(1.0)).sum()
 }
 
 fn largest(parts: &[(&Measured, f64)], value: fn(&ResourceUse) -> Option<f64>) -> Option<f64> {

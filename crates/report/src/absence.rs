@@ -19,6 +19,7 @@ pub(crate) fn absence(absent: &Absent) -> String {
         Absent::TooFew { of } => too_few(*of),
         Absent::SecondsOnly => "the record has whole seconds only (an older version)",
         Absent::TooShort => "the measure phase is shorter than a second",
+        Absent::PartOfLoad => "it counts the work of all parts: `truetps merge` has it",
         Absent::Suspended => "the load generator was suspended: an apparent stall may be its own",
     }
     .to_owned()

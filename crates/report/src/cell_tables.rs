@@ -133,7 +133,7 @@ fn keeping_up<'a>(input: &'a ReportInput<'_>) -> CellColumns<'a> {
     let is_axis = input.analysis.axis == truetps_analysis::Axis::Rate;
     let mut columns: CellColumns<'a> = Vec::new();
     if !is_axis {
-        columns.push(("target rate", Box::new(|cell| open_loop::rate_text(&input.run.plan, cell))));
+        columns.push(("target rate", Box::new(|cell| open_loop::rate_text(input, cell))));
     }
     columns.extend::<CellColumns<'a>>(vec![
         (Figure::StartedRate.name(), text_of(Figure::StartedRate)),

@@ -4,7 +4,6 @@ use truetps_analysis::{
     Analysis, BrokenRate, Cell, Curve, Figure, MaxRate, NotSustained, OpenLoopCell, SustainedRange,
     TriedRate,
 };
-use truetps_plan::Plan;
 
 use crate::generator::{self, LIMITED};
 use crate::load::TargetRate;
@@ -100,7 +99,7 @@ fn levels_line(input: &ReportInput<'_>, curve: &Curve) -> Option<String> {
     }));
     let per_client = input.run.plan.load.rate_per_client;
     let rate = per_client.map_or_else(
-        || rate_text(&input.run.plan, first),
+        || rate_text(input, first),
         |rate| format!("{} tps a client", format::rate(rate)),
     );
     let subject = if curve.label.is_empty() {
@@ -214,9 +213,9 @@ fn range_line(input: &ReportInput<'_>, curve: &Curve, range: SustainedRange) -> 
         let why = cell.open_loop.as_ref().map_or(String::new(), sustained_with_reason);
         let why = why.strip_prefix("no: ").unwrap_or(&why);
         let limited = generator::limited_note(generator::is_limited(cell));
-        format!("{}: {why}{limited}", rate_text(&input.run.plan, cell))
+        format!("{}: {why}{limited}", rate_text(input, cell))
     });
-    let highest = highest.map(|cell| rate_text(&input.run.plan, cell) + &p99_there(cell));
+    let highest = highest.map(|cell| rate_text(input, cell) + &p99_there(cell));
     let text = match (highest, not.is_empty()) {
         (Some(highest), true) => format!("sustained at every rate tried, up to {highest}"),
         (Some(highest), false) => {
@@ -244,7 +243,7 @@ fn p99_there(cell: &Cell) -> String {
 /// 312 µs, p99 2.10 ms`.
 fn cell_line(input: &ReportInput<'_>, cell: &Cell) -> Option<String> {
     let (open, tps) = (cell.open_loop.as_ref()?, cell.tps.as_ref()?);
-    let connections = names::connections(cell.configuration.connections());
+    let connections = names::connections(connections_of(input, cell));
     let settings = cell.configuration.settings_label();
     let subject = if settings.is_empty() { String::new() } else { format!("{settings}: ") };
     let times = [Figure::ResponseP50, Figure::ResponseP99].into_iter().filter_map(|figure| {
@@ -258,15 +257,28 @@ fn cell_line(input: &ReportInput<'_>, cell: &Cell) -> Option<String> {
         "{subject}{word}: {}. {} tps of a target rate of {} with {connections}{response} ({}){}.",
         sustained_with_reason(open),
         format::tps(tps.value),
-        rate_text(&input.run.plan, cell),
+        rate_text(input, cell),
         names::certainty(tps),
         generator::limited_note(generator::is_limited(cell)),
     ))
 }
 
-/// `1 000 tps`; what the schedule had, where the plan does not say.
-pub(crate) fn rate_text(plan: &Plan, cell: &Cell) -> String {
-    match (TargetRate::of(plan, &cell.configuration), cell.get(Figure::ScheduledRate)) {
+/// Of a part of a load: its own.
+fn connections_of(input: &ReportInput<'_>, cell: &Cell) -> u32 {
+    let is_part = input.run.experiment.part.is_some();
+    let of_cell = input.trials().find(|trial| trial.configuration == cell.configuration);
+    let engine = of_cell.filter(|_| is_part).and_then(|trial| trial.engine.as_ref());
+    engine.map_or_else(|| cell.configuration.connections(), |engine| engine.clients)
+}
+
+/// `1 000 tps`; what the schedule had, where the plan does not say. Of a part of a load: its own
+/// share.
+pub(crate) fn rate_text(input: &ReportInput<'_>, cell: &Cell) -> String {
+    let target = TargetRate::of(&input.run.plan, &cell.configuration);
+    match (target, cell.get(Figure::ScheduledRate)) {
+        (Some(target), Some(rate)) if input.run.experiment.part.is_some() => {
+            format!("{} tps, its part of {}", format::tps(rate), target.text())
+        }
         (Some(target), _) => target.text(),
         (None, Some(rate)) => format!("{} tps", format::tps(rate)),
         (None, None) => format::NOTHING.to_owned(),

@@ -77,6 +77,14 @@ impl TopWaits {
         Self { more: self.more + self.list.len() - list.len(), list, readings: self.readings }
     }
 
+    /// Of a server that several parts of a load work on: its waits are not those of one part's
+    /// transactions.
+    #[must_use]
+    pub(crate) fn of_all_parts(mut self) -> Self {
+        self.list.iter_mut().for_each(|wait| wait.us_per_tx = None);
+        self
+    }
+
     /// Means over the trials of a configuration; a trial in which a wait was not seen counts as
     /// none of it.
     pub(crate) fn of_trials<'a>(trials: impl Iterator<Item = &'a Self>) -> Option<Self> {

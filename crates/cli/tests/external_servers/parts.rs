@@ -194,6 +194,19 @@ fn four_parts_on_a_mariadb_are_one_load() {
     assert!(report.stdout.contains("part 3/4 on "), "{}", report.stdout);
     let part = place.good(&["report", "part-1/latest"]);
     assert!(part.stdout.contains("Answer    Only part 1/4 of a load"), "{}", part.stdout);
+    let document = place.good(&["report", "part-1/latest", "--format=json"]).stdout;
+    let document: Value = serde_json::from_str(&document).unwrap();
+    let trial = &document["trials"][0];
+    let lines = trial["ledger"]["lines"].as_array().unwrap_or_else(|| panic!("{trial}"));
+    let known = lines.iter().filter(|line| !line["per_tx"].is_null());
+    let own = ["rows_changed_per_tx", "client_cpu_us_per_tx", "client_context_switches_per_tx"];
+    assert!(
+        known.clone().count() > 0
+            && known.clone().all(|line| own.iter().any(|key| line["key"] == *key)),
+        "the server works for all parts: {lines:?}"
+    );
+    let of_part = &trial["measured"]["server_cpu_us_per_tx"];
+    assert!(of_part.is_null(), "{of_part}");
     let page = std::fs::read_to_string(load.folder(1).join("report.html")).unwrap();
     assert!(page.contains("nly part 1/4 of a load"), "the page says so, too");
     // Every command takes the merged run.
@@ -241,6 +254,15 @@ fn two_parts_on_a_postgresql_are_one_load() {
     good(load.start_all());
     check_merged(&load);
     assert_eq!(databases(), before, "nothing is left");
+
+    // A schedule: each part has its share of the rate, and its own clients.
+    let args = ["run", "insert", "--dsn", &dsn, "--table-rows=500", "-c", "7", "--rate=70"];
+    let args = [&args[..], &["--warm-up=0.1", "--measure=2"]].concat();
+    let open = Load { place: &place, args, of: 2 };
+    good(open.start_all());
+    let part = place.good(&["report", "part-0/latest"]).stdout;
+    let said = part.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(said.contains("its part of 70 tps with 4 connections"), "{part}");
 }
 
 /// Far parts, whose hosts' clocks are not the server's. The clocks of this test's parts are one;

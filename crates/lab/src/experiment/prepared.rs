@@ -431,6 +431,7 @@ impl<'a> PreparedExperiment<'a> {
         if let Some(meeting) = &meeting {
             evidence.parts = end_round(meeting, &evidence);
             trial.start = meeting.borrow().common_start();
+            trial.leave_out_work_of_other_parts();
         }
         if trial.measured.is_some() {
             evidence.trouble = self.provider.trouble(&scheduled.configuration, listener);

@@ -163,6 +163,20 @@ pub struct Trial {
 }
 
 impl Trial {
+    /// Whether it is one part of a load, whose server does the work of all parts.
+    pub fn is_part(&self) -> bool {
+        self.start.is_some()
+    }
+
+    /// Leaves out of a part's figures what divides the work of all parts by its own.
+    pub fn leave_out_work_of_other_parts(&mut self) {
+        if self.is_part()
+            && let Some(measured) = &mut self.measured
+        {
+            measured.resources.server_cpu_us_per_tx = None;
+        }
+    }
+
     /// The natural logarithm of its throughput; `None`: the trial is no evidence.
     pub fn log_tps(&self) -> Option<f64> {
         let measured = self.measured.as_ref().filter(|_| self.validity.is_valid())?;

@@ -73,7 +73,7 @@ fn row(input: &ReportInput, cell: &Cell, open: &OpenLoopCell) -> OpenLoopRow {
     let times = RESPONSE.into_iter().chain(SERVICE).chain(LAG).chain([Figure::LateP99]);
     OpenLoopRow {
         level: names::level(input.analysis.axis, &cell.configuration),
-        target: open_loop::rate_text(&input.run.plan, cell),
+        target: open_loop::rate_text(input, cell),
         started,
         tps: format::or_nothing(cell.tps.as_ref(), format::tps_estimate),
         skipped,

@@ -105,7 +105,7 @@ fn tile(input: &ReportInput, curve: &Curve, label: String) -> Option<Tile> {
     let sustained = best.open_loop.as_ref().map(|open| {
         format!(
             "target rate {}, sustained: {}",
-            open_loop::rate_text(&input.run.plan, best),
+            open_loop::rate_text(input, best),
             open_loop::sustained(open)
         )
     });

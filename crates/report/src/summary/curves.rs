@@ -160,7 +160,7 @@ fn sustained(input: &ReportInput<'_>, curve: &Curve) -> [String; 3] {
         )
     };
     let [rate, rate_not] = [highest, not]
-        .map(|cell| format::or_nothing(cell, |cell| open_loop::rate_text(&input.run.plan, cell)));
+        .map(|cell| format::or_nothing(cell, |cell| open_loop::rate_text(input, cell)));
     [rate, format::or_nothing(highest, p99), rate_not]
 }
 

@@ -21,7 +21,7 @@ pub(super) fn parts(input: &ReportInput<'_>) -> Vec<ScreenPart> {
         let held = format::or_nothing(open_loop::tried(input, cell), |tried| {
             format!("in {} of {}", tried.held, tried.of)
         });
-        [open_loop::rate_text(&input.run.plan, cell), tps_with_sign(cell), p50, p99, max, held]
+        [open_loop::rate_text(input, cell), tps_with_sign(cell), p50, p99, max, held]
     });
     let table = DocumentTable::new(header, rows).with_caption(slo).of_numbers();
     let mut parts: Vec<_> =
