@@ -22,12 +22,15 @@ pub(crate) struct TruthArgs {
 enum TruthOf {
     /// `--find-max`: the table of docs/method/rates.md
     FindMax,
+    /// `truetps explain`: the tables of docs/method/explanation-error-rates.md
+    Explain,
 }
 
 impl TruthArgs {
     pub(crate) fn run(&self, root: &Path) -> anyhow::Result<()> {
         let table = match self.of {
             TruthOf::FindMax => truetps_synthetic::find_max_table(self.repeats),
+            TruthOf::Explain => truetps_synthetic::explain_table(self.repeats),
         };
         println!("{table}");
         let Some(out) = &self.out else { return Ok(()) };

@@ -1,7 +1,7 @@
 //! Mixtures that were measured in blocks: each has a mean, each block has an effect, and what is
 //! left is noise.
 
-use crate::interval::LogEstimate;
+use crate::interval::{LogEstimate, LogInterval};
 use crate::linear::LeastSquares;
 use crate::mixture::Mixture;
 
@@ -92,6 +92,22 @@ impl CellMeans {
         Some(LogEstimate { value: self.fit.contrast(&weights), error, freedom: noise.freedom })
     }
 
+    /// One contrast over another one, with the interval that misses the truth with this chance:
+    /// Fieller's. `None`: one was not measured, or the divisor may be 0.
+    pub(crate) fn ratio(
+        &self,
+        one: &[(Mixture, f64)],
+        divisor: &[(Mixture, f64)],
+        noise: Noise,
+        alpha: f64,
+    ) -> Option<LogInterval> {
+        let both: Vec<_> = one.iter().chain(divisor).copied().collect();
+        let both = self.contrast(&both, noise)?;
+        let (one, divisor) = (self.contrast(one, noise)?, self.contrast(divisor, noise)?);
+        let covariance = (both.error.powi(2) - one.error.powi(2) - divisor.error.powi(2)) / 2.0;
+        one.ratio(&divisor, covariance, alpha)
+    }
+
     /// The second less the first.
     pub(crate) fn step(&self, from: Mixture, to: Mixture, noise: Noise) -> Option<LogEstimate> {
         self.contrast(&[(to, 1.0), (from, -1.0)], noise)
@@ -101,6 +117,30 @@ impl CellMeans {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// Differences of 0.2 in three blocks of A, one cause and two, with noise of 0.01: a half.
+    #[test]
+    fn a_part_of_a_difference() {
+        let mut cells = Cells::default();
+        let (a, one) = (Mixture::A, Mixture::only(0));
+        let both = one.with(Mixture::only(1));
+        for noise in [0.01, -0.01, 0.0] {
+            cells.add_block([(a, Some(1.0)), (one, Some(1.2 + noise)), (both, Some(1.4))]);
+        }
+        let means = cells.fit().unwrap();
+        let step = [(one, 1.0), (a, -1.0)];
+        let whole = [(both, 1.0), (a, -1.0)];
+        let part = means.ratio(&step, &whole, means.noise(), 0.05).unwrap();
+        assert!((part.value - 0.5).abs() < 1e-12 && part.low < 0.5 && part.high > 0.5, "{part:?}");
+        // The two have A in common: the variance of (one − both / 2 − A / 2) / 0.4.
+        let error = (means.noise().variance() / 3.0 * 1.5).sqrt() / 0.4;
+        // Student's t of 97.5 % with 4 degrees of freedom.
+        assert!((part.high - part.low - 2.0 * 2.776 * error).abs() < 0.1 * error, "{part:?}");
+        assert_eq!(
+            means.ratio(&step, &[(one.without(one), 1.0), (a, -1.0)], means.noise(), 0.05),
+            None
+        );
+    }
 
     /// Two-way analysis of variance, by hand: cells 0 and 1 over blocks with effects 0 and 2.
     #[test]

@@ -4,7 +4,7 @@
 use truetps_adaptive::Stopped;
 
 use crate::cells::{CellMeans, Noise};
-use crate::findings::{Cause, CauseRole, Closures};
+use crate::findings::Closures;
 use crate::interval::{LogEstimate, LogInterval};
 use crate::investigation::Investigation;
 use crate::mixture::Mixture;
@@ -13,13 +13,13 @@ use crate::question::Stage;
 /// Chance that a factor without effect is called a cause, for all of them together: once by the
 /// mixtures of those that were found alone, and once by these and the screening, where each factor
 /// of the screening counts.
-const CONFIRM_ALPHA: f64 = 0.002;
+const CONFIRM_ALPHA: f64 = 0.01;
 /// Where all mixtures of all factors are measured, nothing was screened before, and every factor is
 /// tried at every look.
-const ALL_MIXTURES_ALPHA: f64 = 0.001;
+const ALL_MIXTURES_ALPHA: f64 = 0.003;
 /// The screening alone, with a trial that was far off, makes no cause: the fresh trials have to
 /// agree.
-const AGREES_ALPHA: f64 = 0.05;
+const AGREES_ALPHA: f64 = 0.1;
 /// An effect that has at most this chance where there is none is worth another block.
 const SUSPECTED_ALPHA: f64 = 0.1;
 /// A remainder with a smaller chance under no remainder is one.
@@ -32,18 +32,15 @@ const BLOCKS_MIN: usize = 2;
 const BLOCKS_MAX: usize = 8;
 /// A mean that is known better than this part of the difference needs no more blocks.
 const KNOWN_SHARE: f64 = 0.5;
-/// An effect below this part of another one is none beside it.
-const SMALL_SHARE: f64 = 0.3;
-
 /// Whether A with the causes is B, and B without them is A.
 pub(crate) struct Confirmed {
     pub(crate) is_closed: bool,
 }
 
 /// What the mixtures say about one unit.
-struct UnitShare {
-    unit: Mixture,
-    share: LogEstimate,
+pub(crate) struct UnitShare {
+    pub(crate) unit: Mixture,
+    pub(crate) share: LogEstimate,
     is_cause: bool,
     /// It may be a cause: more blocks will show.
     is_open: bool,
@@ -54,15 +51,17 @@ impl Investigation<'_> {
     /// are all.
     pub(crate) fn confirm(&mut self, units: &[Mixture]) -> Result<Confirmed, Stopped> {
         let mixtures = self.confirming_mixtures(units);
-        for block in 0..BLOCKS_MAX {
-            let planned = mixtures.len() * BLOCKS_MIN.saturating_sub(block).max(1);
+        let mut sorted = units.to_vec();
+        sorted.sort_unstable();
+        let known = self.confirmed.take().filter(|(known, _)| *known == sorted);
+        let mut blocks = known.map_or(0, |(_, blocks)| blocks);
+        while blocks < BLOCKS_MAX && (blocks < BLOCKS_MIN || !self.judge(units)) {
+            let planned = mixtures.len() * BLOCKS_MIN.saturating_sub(blocks).max(1);
             self.run_block(Stage::Confirming, mixtures.clone(), planned)?;
-            let Some((means, noise)) = self.means() else { continue };
-            let is_known = self.judge(units, &means, noise);
-            if block + 1 >= BLOCKS_MIN && is_known {
-                break;
-            }
+            blocks += 1;
         }
+        self.confirmed = Some((sorted, blocks));
+        self.judge(units);
         let causes: Vec<_> = units.iter().copied().filter(|unit| self.is_cause(*unit)).collect();
         let claimed = self.claimed(units, &causes);
         Ok(Confirmed {
@@ -101,7 +100,9 @@ impl Investigation<'_> {
     }
 
     /// Fills in causes and closures. Whether more blocks would add nothing.
-    fn judge(&mut self, units: &[Mixture], means: &CellMeans, noise: Noise) -> bool {
+    fn judge(&mut self, units: &[Mixture]) -> bool {
+        let Some((means, noise)) = self.means() else { return false };
+        let means = &means;
         let shares = self.unit_shares(units, means, noise);
         let found: Vec<_> = shares.iter().filter(|one| one.is_cause).map(|one| one.unit).collect();
         let claimed = self.claimed(units, &found);
@@ -113,24 +114,17 @@ impl Investigation<'_> {
         self.findings.closures = Closures {
             sufficiency: measured.map(|(rest, _)| rest.interval()),
             exclusivity: measured.map(|(_, rest)| rest.interval()),
+            with: claimed,
         };
         if let Some(gap) = means.step(Mixture::A, self.b(), noise) {
             self.findings.gap = Some(gap.interval());
         }
-        let all = together(units);
-        let mut list = Vec::new();
-        for one in shares.iter().filter(|one| one.is_cause) {
-            let alone = means.step(Mixture::A, one.unit, noise).map(|step| step.interval());
-            let last = means.step(all.without(one.unit), all, noise).map(|step| step.interval());
-            let share = one.share.interval();
-            let role = self.role(share, alone, last, found.len());
-            let factor = one.unit.factors().next().expect("a unit has a factor");
-            list.push(Cause { factor, share, alone, last, role });
-        }
-        list.sort_by(|one, other| other.share.value.abs().total_cmp(&one.share.value.abs()));
-        self.findings.causes = list;
+        let causes = shares.iter().filter(|one| one.is_cause);
+        let causes = causes.map(|one| self.cause(one, units, &found, means, noise));
+        self.findings.causes = causes.collect();
+        self.sort_causes();
         self.shares = shares.iter().map(|one| (one.unit, one.share)).collect();
-        let Closures { sufficiency, exclusivity } = &self.findings.closures;
+        let Closures { sufficiency, exclusivity, .. } = &self.findings.closures;
         let are_known = sufficiency.iter().chain(exclusivity).all(|rest| self.is_known_well(rest));
         are_known && !shares.iter().any(|one| one.is_open)
     }
@@ -138,7 +132,7 @@ impl Investigation<'_> {
     /// The share of each unit that was measured, and what it makes of it.
     fn unit_shares(&self, units: &[Mixture], means: &CellMeans, noise: Noise) -> Vec<UnitShare> {
         let least = self.smallest();
-        let effects = self.effects();
+        let effects = self.scattered_effects();
         let alpha = if together(units) == self.b() { ALL_MIXTURES_ALPHA } else { CONFIRM_ALPHA };
         let mut shares = Vec::new();
         for unit in units.iter().copied() {
@@ -166,49 +160,21 @@ impl Investigation<'_> {
         let ends = [(self.b(), all), (Mixture::A, self.b().without(all))];
         let steps: Option<Vec<_>> =
             ends.into_iter().map(|(from, to)| means.step(from, to, noise)).collect();
-        steps.is_some_and(|steps| {
-            !steps.iter().any(|step| step.differs(OPEN_ALPHA) && self.is_of_interest(step.value))
-        })
+        steps.is_some_and(|steps| !steps.iter().any(|step| self.is_open(step)))
+    }
+
+    /// Whether a remainder is there, and matters.
+    pub(crate) fn is_open(&self, rest: &LogEstimate) -> bool {
+        rest.differs(OPEN_ALPHA) && self.is_of_interest(rest.value)
     }
 
     /// Whether a remainder of this size matters beside the difference.
     fn is_of_interest(&self, rest: f64) -> bool {
         rest.abs() >= (self.gap() * OPEN_SHARE).max(self.question.smallest)
     }
-
-    fn role(
-        &self,
-        share: LogInterval,
-        alone: Option<LogInterval>,
-        last: Option<LogInterval>,
-        causes: usize,
-    ) -> CauseRole {
-        if self.findings.gap.is_some_and(|gap| gap.value * share.value < 0.0) {
-            return CauseRole::Opposite;
-        }
-        let rest = self.findings.closures.sufficiency;
-        if causes == 1 {
-            let is_whole =
-                rest.is_none_or(|rest| !rest.is_decided() || !self.is_of_interest(rest.value));
-            return if is_whole { CauseRole::Sufficient } else { CauseRole::Part };
-        }
-        let Some((alone, last)) = alone.zip(last) else { return CauseRole::Part };
-        if is_none_beside(alone, last) {
-            CauseRole::OnlyTogether
-        } else if is_none_beside(last, alone) {
-            CauseRole::EitherAlone
-        } else {
-            CauseRole::Part
-        }
-    }
 }
 
-/// Whether an effect is none beside another one that is decided.
-fn is_none_beside(one: LogInterval, other: LogInterval) -> bool {
-    other.is_decided() && one.value.abs() < other.value.abs() * SMALL_SHARE
-}
-
-fn together(units: &[Mixture]) -> Mixture {
+pub(crate) fn together(units: &[Mixture]) -> Mixture {
     units.iter().copied().fold(Mixture::A, Mixture::with)
 }
 
@@ -222,23 +188,30 @@ fn subsets(units: &[Mixture]) -> Vec<Mixture> {
 /// The contrast of Shapley's share of a unit: its effect on each mixture of the others, weighted as
 /// in all orders of adding them. Of many units it is the mean of its effects as the first and as
 /// the last one.
-fn share_terms(unit: Mixture, units: &[Mixture]) -> Vec<(Mixture, f64)> {
+pub(crate) fn share_terms(unit: Mixture, units: &[Mixture]) -> Vec<(Mixture, f64)> {
     let others: Vec<_> = units.iter().copied().filter(|other| *other != unit).collect();
-    let bases = if units.len() > FACTORIAL_MAX {
-        vec![(Mixture::A, 0.5), (together(&others), 0.5)]
-    } else {
-        let mut bases = Vec::new();
-        for base in subsets(&others) {
-            let size = others.iter().filter(|other| base.contains(**other)).count();
-            let orders = factorial(size) * factorial(others.len() - size);
-            bases.push((base, orders / factorial(units.len())));
-        }
-        bases
-    };
-    bases
-        .into_iter()
-        .flat_map(|(base, weight)| [(base.with(unit), weight), (base, -weight)])
-        .collect()
+    if units.len() > FACTORIAL_MAX {
+        return share_as_first_and_last(unit, units);
+    }
+    let mut bases = Vec::new();
+    for base in subsets(&others) {
+        let size = others.iter().filter(|other| base.contains(**other)).count();
+        let orders = factorial(size) * factorial(others.len() - size);
+        bases.push((base, orders / factorial(units.len())));
+    }
+    steps_on(&bases, unit)
+}
+
+/// The mean of a unit's effects as the first and as the last one: its share, where no three of the
+/// units act together.
+pub(crate) fn share_as_first_and_last(unit: Mixture, units: &[Mixture]) -> Vec<(Mixture, f64)> {
+    let others = together(units).without(unit);
+    steps_on(&[(Mixture::A, 0.5), (others, 0.5)], unit)
+}
+
+/// The effects of a unit on these mixtures, with weights.
+fn steps_on(bases: &[(Mixture, f64)], unit: Mixture) -> Vec<(Mixture, f64)> {
+    bases.iter().flat_map(|(base, weight)| [(base.with(unit), *weight), (*base, -weight)]).collect()
 }
 
 fn factorial(n: usize) -> f64 {

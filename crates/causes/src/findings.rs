@@ -40,6 +40,8 @@ pub enum CauseRole {
     EitherAlone,
     /// It makes the difference smaller.
     Opposite,
+    /// The intervals do not tell the roles apart.
+    NotKnown,
 }
 
 /// A factor with a measured effect.
@@ -47,11 +49,16 @@ pub enum CauseRole {
 pub struct Cause {
     pub factor: usize,
     /// Its part of the difference, by Shapley's rule: the mean effect over all orders in which the
-    /// causes can be added.
+    /// causes can be added. The intervals of all causes together have the truth in 95 %.
     pub share: LogInterval,
+    /// The share against the difference between A and B: 0.5 is a half of it. With the same chance
+    /// for all causes together. `None`: the difference is not known well enough.
+    pub part: Option<LogInterval>,
+    /// Whether the share is of trials that were made after it was called a cause.
+    pub is_of_fresh_trials: bool,
     /// A with it, against A.
     pub alone: Option<LogInterval>,
-    /// A with all causes, against A with all causes but it.
+    /// A with all causes, against A with all causes but it; `None` of a single cause.
     pub last: Option<LogInterval>,
     pub role: CauseRole,
 }
@@ -71,6 +78,9 @@ pub struct Closures {
     pub sufficiency: Option<LogInterval>,
     /// B without any cause, against A.
     pub exclusivity: Option<LogInterval>,
+    /// The factors that have the level of the other side in both: the causes, and factors that
+    /// were found by the screening and not confirmed.
+    pub with: Mixture,
 }
 
 /// A mixture that gave no result.
@@ -98,6 +108,8 @@ pub struct Findings {
     pub causes: Vec<Cause>,
     /// All other factors.
     pub others: Vec<Screened>,
+    /// What holds the mean effects of all others at once, in 95 %. `None`: none was measured.
+    pub others_bound: Option<LogInterval>,
     pub closures: Closures,
     /// Factors that do not work apart: each group is one factor.
     pub merged: Vec<Mixture>,

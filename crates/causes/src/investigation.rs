@@ -25,6 +25,8 @@ pub(crate) struct Investigation<'a> {
     pub(crate) started: Vec<Mixture>,
     /// The shares of the units that were confirmed last.
     pub(crate) shares: Vec<(Mixture, LogEstimate)>,
+    /// The units that were confirmed last, in order, and in how many blocks.
+    pub(crate) confirmed: Option<(Vec<Mixture>, usize)>,
     pub(crate) findings: Findings,
 }
 
@@ -42,6 +44,7 @@ impl<'a> Investigation<'a> {
             units: (0..question.factors).map(Mixture::only).collect(),
             started: Vec::new(),
             shares: Vec::new(),
+            confirmed: None,
             findings: Findings { smallest: question.smallest, ..Findings::default() },
         }
     }

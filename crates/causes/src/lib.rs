@@ -13,11 +13,14 @@
 //! 4. *Confirming*: all mixtures of the factors that were found, and the closures: A with them is
 //!    B, B without them is A.
 //!
-//! `steps` has the order of the steps, `corners`, `screening` and `confirming` the steps, and
-//! `repair` what happens where levels do not work together: their factors become one.
-//! `investigation` is what they share: it asks for results and keeps them. `cells`, `screen` and
-//! `linear` estimate, `hadamard` has the designs, and `findings` what is known at any time. All
-//! values are natural logarithms of throughput.
+//! 5. *Again*: small causes in fresh blocks, as what was chosen for its size is exaggerated.
+//!
+//! `steps` has the order of the steps, `corners`, `screening`, `confirming` and `again` the steps,
+//! `roles` and `others` what the answer has of causes and of all other factors, and `repair` what
+//! happens where levels do not work together: their factors become one. `investigation` is what
+//! they share: it asks for results and keeps them. `cells`, `screen` and `linear` estimate,
+//! `hadamard` has the designs, and `findings` what is known at any time. All values are natural
+//! logarithms of throughput.
 //!
 //! A mixture of `truetps explain` passes through `NamedBy` (`cli`), `ExplainSide`, `Candidate`
 //! (`lab`), `ExplainedFactor`, `Explanation` (`explanation.json`), [`CauseQuestion`],
@@ -28,6 +31,7 @@
 //! *Invariant:* no clock, no file, no network. The same question and the same results always lead
 //! to the same batches and findings: resuming, and every report of a folder, depend on it.
 
+mod again;
 mod cells;
 mod confirming;
 mod corners;
@@ -37,8 +41,10 @@ mod interval;
 mod investigation;
 mod linear;
 mod mixture;
+mod others;
 mod question;
 mod repair;
+mod roles;
 mod screen;
 mod screening;
 #[cfg(test)]

@@ -1,76 +1,33 @@
-//! Whole investigations of made-up differences whose truth is known.
-//!
-//! `TRUETPS_SIMULATIONS=1000 cargo test -p truetps-causes simulated --
-//! --nocapture` prints the tables of  `docs/method/explanation-error-rates.md`.
+//! Whole investigations of made-up differences whose truth is known. How often they are right is
+//! tested in `truetps-synthetic`.
 
 use std::collections::BTreeSet;
-use std::fmt::Write as _;
 
 use truetps_adaptive::{AdaptiveQuestion, Batch, Source};
 use truetps_random::RandomStream;
 
 use crate::{CauseQuestion, Findings, Mixture, Outcome};
 
-/// Investigations of each pattern and noise, unless the environment says otherwise.
-const REPEATS: u64 = 100;
-
-fn repeats() -> u64 {
-    std::env::var("TRUETPS_SIMULATIONS")
-        .ok()
-        .and_then(|number| number.parse().ok())
-        .unwrap_or(REPEATS)
-}
-
 /// Which factors make the difference, and how.
 #[derive(Debug, Clone, Copy, PartialEq)]
 enum Pattern {
     One,
     Two,
-    /// Either of two is enough.
-    Either,
     /// Two that act together only.
     Together,
-    /// One, and two that cancel.
-    Cancelling,
-    None,
 }
-
-const PATTERNS: [Pattern; 6] = [
-    Pattern::One,
-    Pattern::Two,
-    Pattern::Either,
-    Pattern::Together,
-    Pattern::Cancelling,
-    Pattern::None,
-];
-
-#[derive(Debug, Clone, Copy, PartialEq)]
-enum NoiseKind {
-    Normal,
-    /// Half of it is common to neighbours in time, and the machine becomes slower.
-    Drift,
-    /// Student's t with three degrees of freedom.
-    HeavyTails,
-}
-
-const NOISES: [NoiseKind; 3] = [NoiseKind::Normal, NoiseKind::Drift, NoiseKind::HeavyTails];
 
 /// A server that does not exist.
 struct Truth {
     pattern: Pattern,
-    /// Up to three factors, and their effects.
+    /// Up to two factors, and their effects.
     causes: Vec<(usize, f64)>,
-    /// Effects below any interest, of all factors.
-    trifles: Vec<f64>,
-    noise: NoiseKind,
     sd: f64,
     random: RandomStream,
-    common: f64,
-    trials: u32,
 }
 
 impl Truth {
-    fn new(pattern: Pattern, factors: usize, noise: NoiseKind, sd: f64, seed: u64) -> Self {
+    fn new(pattern: Pattern, factors: usize, sd: f64, seed: u64) -> Self {
         let mut random = RandomStream::new(seed, 7);
         let mut places: Vec<usize> = (0..factors).collect();
         random.shuffle(&mut places);
@@ -80,48 +37,19 @@ impl Truth {
         let (one, other) = (effect(), effect());
         // Two that add up, in the same direction.
         let same = other.abs().copysign(one);
-        let effects = match pattern {
-            Pattern::One => vec![one],
-            Pattern::Two | Pattern::Either | Pattern::Together => vec![one, same],
-            Pattern::Cancelling => vec![one, same, -same],
-            Pattern::None => Vec::new(),
-        };
+        let effects = if pattern == Pattern::One { vec![one] } else { vec![one, same] };
         let causes = places.iter().copied().zip(effects).collect();
-        let trifles = (0..factors).map(|_| 0.002 * normal(&mut random)).collect();
-        Self { pattern, causes, trifles, noise, sd, random, common: 0.0, trials: 0 }
+        Self { pattern, causes, sd, random }
     }
 
     fn value(&self, mixture: Mixture) -> f64 {
-        let there: Vec<_> = self
-            .causes
-            .iter()
-            .filter(|(factor, _)| mixture.has(*factor))
-            .map(|(_, e)| *e)
-            .collect();
-        let of_causes = match self.pattern {
-            Pattern::Either if !there.is_empty() => self.causes[0].1,
+        let there = self.causes.iter().filter(|(factor, _)| mixture.has(*factor));
+        let there: Vec<_> = there.map(|(_, effect)| *effect).collect();
+        match self.pattern {
             Pattern::Together if there.len() == 2 => self.causes[0].1,
-            Pattern::Either | Pattern::Together => 0.0,
+            Pattern::Together => 0.0,
             _ => there.iter().sum(),
-        };
-        of_causes + mixture.factors().map(|factor| self.trifles[factor]).sum::<f64>()
-    }
-
-    fn scatter(&mut self) -> f64 {
-        let own = normal(&mut self.random);
-        self.trials += 1;
-        self.sd
-            * match self.noise {
-                NoiseKind::Normal => own,
-                NoiseKind::Drift => {
-                    self.common = 0.8 * self.common + 0.6 * normal(&mut self.random);
-                    (own + self.common) * 0.5_f64.sqrt() - f64::from(self.trials) * 0.01
-                }
-                NoiseKind::HeavyTails => {
-                    let squares: f64 = (0..3).map(|_| normal(&mut self.random).powi(2)).sum();
-                    own / (squares / 3.0).sqrt() / 3.0_f64.sqrt()
-                }
-            }
+        }
     }
 }
 
@@ -132,121 +60,15 @@ fn normal(random: &mut RandomStream) -> f64 {
 
 impl Source<CauseQuestion> for Truth {
     fn run(&mut self, batch: &Batch<CauseQuestion>, _: &Findings) -> Option<Vec<Option<f64>>> {
-        let run = |mixture: &Mixture| Some(self.value(*mixture) + self.scatter());
+        let run =
+            |mixture: &Mixture| Some(self.value(*mixture) + self.sd * normal(&mut self.random));
         Some(batch.points.iter().map(run).collect())
     }
 }
 
-/// How often an investigation was right.
-#[derive(Debug, Default)]
-struct Tally {
-    runs: usize,
-    /// The causes are exactly the true ones.
-    exact: usize,
-    /// A factor without effect is called a cause.
-    false_cause: usize,
-    trials: Vec<usize>,
-}
-
-impl Tally {
-    fn of(pattern: Pattern, factors: usize, noise: NoiseKind, sd: f64) -> Self {
-        let mut tally = Self::default();
-        for seed in 0..repeats() {
-            let mut truth = Truth::new(pattern, factors, noise, sd, seed);
-            let question = CauseQuestion { factors, suspects: vec![0, 1, 2], seed, smallest: 0.03 };
-            let found = question.investigate(&mut truth);
-            let causes: BTreeSet<_> = found.causes.iter().map(|cause| cause.factor).collect();
-            let real: BTreeSet<_> = truth.causes.iter().map(|(factor, _)| *factor).collect();
-            let is_exact = match pattern {
-                Pattern::None => found.outcome == Outcome::NotReproduced,
-                _ => causes == real,
-            };
-            tally.runs += 1;
-            tally.exact += usize::from(is_exact);
-            tally.false_cause += usize::from(!causes.is_subset(&real));
-            tally.trials.push(found.trials);
-        }
-        tally.trials.sort_unstable();
-        tally
-    }
-
-    fn exact_share(&self) -> f64 {
-        self.exact as f64 / self.runs as f64
-    }
-
-    fn false_share(&self) -> f64 {
-        self.false_cause as f64 / self.runs as f64
-    }
-
-    fn trials_median(&self) -> usize {
-        self.trials[self.trials.len() / 2]
-    }
-}
-
-#[expect(clippy::print_stdout, reason = "the table of the documents")]
-fn table(factors: usize, check: impl Fn(NoiseKind, f64, Pattern, &Tally)) {
-    let mut text = String::new();
-    for noise in NOISES {
-        for sd in [0.06, 0.1, 0.2] {
-            let _ = write!(text, "{factors} {noise:?} {:.0} %", sd * 100.0);
-            for pattern in PATTERNS {
-                let tally = Tally::of(pattern, factors, noise, sd);
-                let (exact, wrong) = (tally.exact_share() * 100.0, tally.false_share() * 100.0);
-                let _ = write!(
-                    text,
-                    " | {pattern:?} {exact:.1} ({wrong:.1}) {}",
-                    tally.trials_median()
-                );
-                check(noise, sd, pattern, &tally);
-            }
-            text.push('\n');
-        }
-    }
-    println!("exact % (false causes %) median trials\n{text}");
-}
-
-/// What holds for each noise: false causes, and no cause where there is no difference. A machine
-/// may be called too noisy.
-fn check_always(tally: &Tally, what: &str) {
-    assert!(tally.false_share() <= 0.01, "{what}: {tally:?}");
-}
-
-#[test]
-fn simulated_causes_of_twelve_factors() {
-    table(12, |noise, sd, pattern, tally| {
-        check_always(tally, &format!("{noise:?} {sd} {pattern:?}"));
-        if sd < 0.07 {
-            assert!(tally.exact_share() >= 0.99, "{noise:?} {pattern:?}: {}", tally.exact_share());
-            assert!(tally.trials_median() <= 61, "{pattern:?}: {}", tally.trials_median());
-        }
-    });
-}
-
-#[test]
-fn simulated_causes_of_twenty_four_factors() {
-    table(24, |noise, sd, pattern, tally| {
-        check_always(tally, &format!("{noise:?} {sd} {pattern:?}"));
-        if sd < 0.07 {
-            assert!(tally.exact_share() >= 0.95, "{noise:?} {pattern:?}: {}", tally.exact_share());
-        }
-    });
-}
-
-/// All mixtures are measured, and nothing is screened.
-#[test]
-fn simulated_causes_of_four_factors() {
-    table(4, |noise, sd, pattern, tally| {
-        check_always(tally, &format!("{noise:?} {sd} {pattern:?}"));
-        if sd < 0.07 {
-            assert!(tally.exact_share() >= 0.99, "{noise:?} {pattern:?}: {}", tally.exact_share());
-            assert!(tally.trials_median() <= 61, "{pattern:?}: {}", tally.trials_median());
-        }
-    });
-}
-
 #[test]
 fn closures_of_few_factors_are_of_the_causes() {
-    let mut truth = Truth::new(Pattern::One, 3, NoiseKind::Normal, 0.05, 1);
+    let mut truth = Truth::new(Pattern::One, 3, 0.05, 1);
     let question = CauseQuestion { factors: 3, suspects: Vec::new(), seed: 1, smallest: 0.03 };
     let found = question.investigate(&mut truth);
     let rest = found.closures.sufficiency.unwrap();
@@ -282,8 +104,8 @@ impl Source<CauseQuestion> for Stubborn {
 
 #[test]
 fn levels_that_do_not_work_apart_become_one_factor() {
-    for seed in 0..20 {
-        let truth = Truth::new(Pattern::Two, 10, NoiseKind::Normal, 0.05, seed);
+    for seed in 10..30 {
+        let truth = Truth::new(Pattern::Two, 10, 0.05, seed);
         let causes: BTreeSet<_> = truth.causes.iter().map(|(factor, _)| *factor).collect();
         let innocent = (0..10).find(|factor| !causes.contains(factor)).unwrap();
         let guilty = truth.causes[0].0;
@@ -315,8 +137,7 @@ fn a_record_leads_to_the_same_findings() {
         }
     }
     let question = CauseQuestion { factors: 12, suspects: vec![0], seed: 5, smallest: 0.03 };
-    let mut live =
-        Recorder(Truth::new(Pattern::Together, 12, NoiseKind::Normal, 0.06, 5), Vec::new());
+    let mut live = Recorder(Truth::new(Pattern::Together, 12, 0.06, 5), Vec::new());
     let findings = question.investigate(&mut live);
     let replayed = question.replay(live.1.clone());
     assert!(replayed.findings == findings && !replayed.is_foreign);
@@ -328,4 +149,38 @@ fn a_record_leads_to_the_same_findings() {
     let mut edited = live.1;
     edited[3].0 = Mixture::only(7);
     assert!(question.replay(edited).is_foreign);
+}
+
+/// A cause of a tenth beside a large one.
+#[test]
+fn the_share_of_a_small_cause_is_of_fresh_trials() {
+    let (large, small) = (3, 7);
+    let mut truth = Truth::new(Pattern::Two, 12, 0.03, 2);
+    truth.causes = vec![(large, -0.6), (small, -0.1)];
+    let question = CauseQuestion { factors: 12, suspects: Vec::new(), seed: 2, smallest: 0.03 };
+    let found = question.investigate(&mut truth);
+    let [first, second] = &found.causes[..] else { panic!("{found:?}") };
+    assert_eq!((first.factor, second.factor), (large, small));
+    assert!(second.is_of_fresh_trials && !first.is_of_fresh_trials, "{found:?}");
+    // Small ones are a seventh of the difference.
+    let part = second.part.unwrap();
+    assert!(part.low < 1.0 / 7.0 && part.high > 1.0 / 7.0 && part.high < 0.4, "{part:?}");
+    let mut truth = Truth::new(Pattern::Two, 12, 0.03, 2);
+    truth.causes = vec![(large, -0.6), (small, -0.1)];
+    let stopped = question.investigate(&mut Limited { truth, most: found.trials - 1 });
+    assert_eq!(found.outcome, Outcome::Explained);
+    assert_eq!(stopped.outcome, Outcome::Unfinished, "the fresh trials are the last ones");
+}
+
+/// Ends after so many trials.
+struct Limited {
+    truth: Truth,
+    most: usize,
+}
+
+impl Source<CauseQuestion> for Limited {
+    fn run(&mut self, batch: &Batch<CauseQuestion>, so_far: &Findings) -> Option<Vec<Option<f64>>> {
+        self.most = self.most.checked_sub(batch.points.len())?;
+        self.truth.run(batch, so_far)
+    }
 }

@@ -3,8 +3,7 @@
 use truetps_adaptive::{AdaptiveQuestion, Source, Stopped};
 
 use crate::confirming::Confirmed;
-use crate::findings::{Findings, Outcome, Screened};
-use crate::interval::{LogEstimate, LogInterval};
+use crate::findings::{Findings, Outcome};
 use crate::investigation::Investigation;
 use crate::mixture::Mixture;
 use crate::question::{CauseQuestion, Stage};
@@ -12,7 +11,7 @@ use crate::question::{CauseQuestion, Stage};
 /// With so few factors all mixtures are measured, and nothing is screened.
 const ALL_MIXTURES_MAX: usize = 4;
 /// Times that the design of the screening is run.
-const SCREENINGS_MAX: usize = 3;
+pub(crate) const SCREENINGS_MAX: usize = 3;
 const SUSPECTS_MAX: usize = 3;
 /// Blocks in which the suspects are measured.
 const SUSPECT_BLOCKS: usize = 2;
@@ -30,7 +29,7 @@ impl AdaptiveQuestion for CauseQuestion {
         let mut investigation = Investigation::new(self, source);
         // Stopped or not: the findings are up to date.
         let _ = investigation.run();
-        investigation.findings.others = investigation.others();
+        investigation.note_others();
         investigation.findings
     }
 }
@@ -55,7 +54,8 @@ impl Investigation<'_> {
             let found = self.screened_units();
             if !found.is_empty() {
                 let confirmed = self.confirm(&found)?;
-                if confirmed.is_closed || is_last {
+                let is_all = confirmed.is_closed && !self.has_suspected(&found);
+                if is_all || is_last {
                     return self.conclude(&confirmed);
                 }
             } else if is_last {
@@ -65,6 +65,7 @@ impl Investigation<'_> {
     }
 
     fn conclude(&mut self, confirmed: &Confirmed) -> Result<(), Stopped> {
+        self.measure_small_causes()?;
         if self.findings.causes.is_empty() {
             return self.nothing_found();
         }
@@ -108,26 +109,5 @@ impl Investigation<'_> {
                 .collect();
         }
         Ok(())
-    }
-
-    /// Factors that are not causes.
-    fn others(&self) -> Vec<Screened> {
-        let effects = self.effects();
-        let mut others = Vec::new();
-        for (index, unit) in
-            self.units.iter().enumerate().filter(|(_, unit)| !self.is_cause(**unit))
-        {
-            let effect = match &effects {
-                Some(effects) => Some(effects[index].interval()),
-                None => self.share(*unit),
-            };
-            others.extend(unit.factors().map(|factor| Screened { factor, effect }));
-        }
-        others
-    }
-
-    fn share(&self, unit: Mixture) -> Option<LogInterval> {
-        let share = self.shares.iter().find(|(other, _)| *other == unit);
-        share.map(|(_, share)| LogEstimate::interval(share))
     }
 }

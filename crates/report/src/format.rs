@@ -305,6 +305,18 @@ pub fn detectable(share: f64) -> String {
     format!("+{} or −{}", percent(share), percent(1.0 - 1.0 / factor))
 }
 
+/// The standard deviation of the logarithm of one trial: `±6.2 %`, and from a quarter on
+/// `a factor of 2.44`, as no trial falls by 144 %.
+pub fn scatter(sd: f64) -> String {
+    const FACTOR: f64 = 1.25;
+    let factor = sd.exp();
+    if factor < FACTOR {
+        format!("±{}", percent(factor - 1.0))
+    } else {
+        format!("a factor of {factor:.2}")
+    }
+}
+
 /// What may be claimed of a figure.
 pub fn change_word(change: Judgement) -> &'static str {
     match change {
@@ -449,6 +461,13 @@ mod tests {
             let said = std::process::Command::new("sh").args(["-c", &echo]).output().unwrap();
             assert_eq!(String::from_utf8_lossy(&said.stdout), word);
         }
+    }
+
+    /// e^0.06 = 1.062, e^0.22 = 1.246 and e^0.892 = 2.44.
+    #[test]
+    fn scatter_of_one_trial() {
+        let said = [0.06, 0.22, 0.892].map(|sd| scatter(sd).replace('\u{a0}', " "));
+        assert_eq!(said, ["±6.2 %", "±25 %", "a factor of 2.44"]);
     }
 
     #[test]

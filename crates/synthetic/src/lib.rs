@@ -2,12 +2,18 @@
 //! prints the tables of `docs/method`; a short form is tested.
 //!
 //! - `noise`: how the speed of a server scatters from trial to trial.
+//! - `explained_server`: two configurations, and what makes their difference.
+//! - `explain`: explanations of it.
 //! - `find_max`: the search for the highest rate, and other methods beside it.
 //!
 //! *Invariant:* no clock, no file, no network.
 
+mod explain;
+mod explained_server;
 mod find_max;
 mod noise;
 
+pub use explain::{ExplainRow, Frequency, explain, explain_table};
+pub use explained_server::{ExplainCell, ExplainNoise, Pattern};
 pub use find_max::{FindMaxRow, find_max, find_max_table};
 pub use noise::{NoiseKind, TrialNoise};

@@ -3,6 +3,7 @@
 //! proves that.
 
 use std::fs;
+use std::time::Duration;
 
 use rustix::process::Signal;
 use serde_json::Value;
@@ -248,6 +249,35 @@ fn ctrl_c_keeps_what_was_measured() {
     );
     assert!(mixtures(&place.latest()).len() >= 5);
     assert!(place.servers().is_empty(), "{:?}", place.servers());
+}
+
+/// Runs of tests are beside each other on purpose: they measure no trial again.
+#[test]
+fn a_server_that_was_stopped_is_in_the_answer() {
+    if !has_server() {
+        return;
+    }
+    let place = Place::with_templates();
+    let b = format!("innodb_flush_log_at_trx_commit=2,{HARMLESS}");
+    let load = ["--table-rows", "500", "-c", "4", "--measure", "3", "--warm-up", "0.1"];
+    let more = ["--format", "json", "--budget", "6s"];
+    let args = [&["explain", "defaults", &b, SMALL_REDO][..], &load, &more].concat();
+    let child = place.start(&args);
+    place.wait_for_interval("trial-0001");
+    let server = place.servers()[0];
+    signal(server, Signal::STOP);
+    std::thread::sleep(Duration::from_millis(1500));
+    signal(server, Signal::CONT);
+    let output = child.wait_with_output().unwrap();
+    let document: Value = serde_json::from_slice(&output.stdout).unwrap();
+    let trial = &document["trials"][0];
+    let found = trial["disturbances"].as_array().unwrap();
+    assert!(found.iter().any(|one| one["kind"] == "server_stopped"), "{trial}");
+    for args in [&["report"][..], &["report", "--full"]] {
+        let text = place.run(args).stdout;
+        let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
+        assert!(text.contains("the server's process was stopped by a signal"), "{text}");
+    }
 }
 
 #[test]

@@ -21,16 +21,28 @@ pub(super) fn side_name(side: &ExplainedSide) -> String {
     if shown.len() < side.name.len() { format!("{shown}…") } else { shown }
 }
 
-/// The geometric mean of the trials of A or of B, and their number.
-pub(super) fn corner(run: &ExplainedRun, is_a: bool) -> Option<(f64, usize)> {
-    let wanted = if is_a { Mixture::A } else { Mixture::b(run.explanation.factors.len()) };
+/// The throughput of A and of B, and the numbers of their trials. The two are as far apart as the
+/// difference, which is free of what whole blocks have in common.
+pub(super) fn corners(run: &ExplainedRun) -> Option<[(f64, usize); 2]> {
+    let ends = [Mixture::A, Mixture::b(run.explanation.factors.len())];
+    let [Some((of_a, trials_of_a)), Some((of_b, trials_of_b))] = ends.map(|end| mean_log(run, end))
+    else {
+        return None;
+    };
+    let middle = f64::midpoint(of_a, of_b);
+    let half = run.findings.gap.map_or(of_b - of_a, |gap| gap.value) / 2.0;
+    Some([((middle - half).exp(), trials_of_a), ((middle + half).exp(), trials_of_b)])
+}
+
+/// The mean logarithm of the trials of a mixture, and their number.
+fn mean_log(run: &ExplainedRun, wanted: Mixture) -> Option<(f64, usize)> {
     let logs: Vec<_> = run
         .trials
         .iter()
         .filter(|(mixture, _)| *mixture == wanted)
         .filter_map(|(_, loaded)| loaded.trial.log_tps())
         .collect();
-    Some((format::mean(&logs)?.exp(), logs.len()))
+    Some((format::mean(&logs)?, logs.len()))
 }
 
 /// A ratio of throughput.
@@ -73,9 +85,19 @@ pub(super) fn level_text(factor: &ExplainedFactor, is_a: bool) -> String {
     format!("{shown}{cut}")
 }
 
-/// A share of the difference: `94 %`.
-pub(super) fn part_of(share: f64) -> String {
-    format!("{:.0} %", share * 100.0)
+/// A part of the difference: `94 % [81, 107]`.
+pub(super) fn part_text(part: &LogInterval) -> String {
+    let [value, low, high] = [part.value, part.low, part.high].map(|share| {
+        // Not `-0`.
+        (share * 100.0).round() + 0.0
+    });
+    format!("{value:.0} % [{low:.0}, {high:.0}]")
+}
+
+/// Both ends of an effect, as percent of throughput: `-14 % and +9.0 %`.
+pub(super) fn ends_text(bound: &LogInterval) -> String {
+    let [low, high] = [bound.low, bound.high].map(|end| format::difference(end.exp()));
+    format!("{low} and {high}")
 }
 
 /// The names of the factors that have B's level in a mixture.

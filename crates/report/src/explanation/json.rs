@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 use truetps_causes::{Findings, Mixture};
-use truetps_record::{ExplainedFactor, ExplainedSide, Explanation, LeftOut};
+use truetps_record::{Disturbance, ExplainedFactor, ExplainedSide, Explanation, LeftOut};
 
 /// Version of the JSON document.
 const SCHEMA_VERSION: u32 = 1;
@@ -29,6 +29,10 @@ pub(super) struct ExplainedTrial<'a> {
     /// Factors with B's level.
     pub(super) with: Vec<&'a str>,
     pub(super) tps: Option<f64>,
+    /// What disturbed it, the gravest first.
+    pub(super) disturbances: Vec<Disturbance>,
+    /// What disturbed an earlier attempt, which this one replaces.
+    pub(super) repeated_after: Option<&'a str>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) problem: Option<String>,
 }

@@ -21,7 +21,7 @@ use crate::{format, names};
 use common::common_settings;
 pub(crate) use common::common_text;
 pub(crate) use factors::title;
-use factors::{corner, side_name, with_names};
+use factors::{corners, side_name, with_names};
 use json::{ExplainedTrial, explanation_document};
 pub use nothing::NOTHING_DIFFERS;
 pub(crate) use nothing::{nothing_differs, nothing_differs_json};
@@ -51,6 +51,8 @@ pub(crate) fn explanation_json(run: &ExplainedRun) -> String {
                 .as_ref()
                 .filter(|_| loaded.trial.validity.is_valid())
                 .map(|measured| measured.tps),
+            disturbances: loaded.trial.disturbances(),
+            repeated_after: loaded.trial.repeated_after.as_deref(),
             problem: loaded.trial.validity.reason().map(ToString::to_string),
         })
         .collect();
@@ -89,12 +91,15 @@ fn counters_section(run: &ExplainedRun) -> Option<DocumentSection> {
 
 const HOW_TO_READ: &str = "alone: A with this level of B, against A. last: A with all causes, \
     against A with all but this one. share: its part of the difference, the mean over all orders \
-    in which the causes can be added (Shapley); the shares of all causes multiply to A with all of \
-    them against A. All are ratios of throughput with 95 % intervals.";
+    in which the causes can be added (Shapley); the shares multiply to A with all of them against \
+    A, unless one was measured again. of it: the share against the difference, on logarithms; what \
+    the causes leave of it makes 100 %. The intervals of all shares together have the truth in \
+    95 %, and so have the intervals of all parts.";
 const COUNTERS: &str = "Of A, and of A with the cause: what the server did for a transaction. It \
     supports an explanation, and proves none.";
-const OTHERS: &str = "effect: the mean ratio over mixtures of all other factors. A factor that is \
-    not a cause may have an effect within this interval.";
+const OTHERS: &str = "effect: the mean ratio over mixtures of all other factors, with its 95 % \
+    interval; of 20 such intervals one leaves out 1 by chance. A factor that is not a cause may \
+    have an effect within this interval. at most: its end that is farther from 1.";
 const CLOSURES: &str = "If the causes are all, A with them is as fast as B, and B without them is \
                         as fast as A: both ratios are 1.";
 
@@ -116,8 +121,8 @@ fn facts(run: &ExplainedRun) -> Vec<(&'static str, String)> {
 fn side_fact(run: &ExplainedRun, is_a: bool) -> String {
     let side = if is_a { &run.explanation.a } else { &run.explanation.b };
     let server = side.server.as_ref().map(names::server);
-    let tps = corner(run, is_a)
-        .map(|(tps, n)| format!("{} tps ({})", format::tps(tps), format::trials(n)));
+    let tps = corners(run).map(|[a, b]| if is_a { a } else { b });
+    let tps = tps.map(|(tps, n)| format!("{} tps ({})", format::tps(tps), format::trials(n)));
     let parts = [Some(side_name(side)), server, tps].into_iter().flatten();
     parts.chain(side.notes.iter().cloned()).collect::<Vec<_>>().join(", ")
 }
@@ -136,9 +141,10 @@ fn load_fact(run: &ExplainedRun) -> String {
 pub(crate) fn trials_fact(run: &ExplainedRun) -> String {
     let failed = run.findings.not_started.len();
     let failed = if failed > 0 { format!("; {failed} without a result") } else { String::new() };
-    let noise = run.findings.noise.map_or(String::new(), |noise| {
-        format!("; one trial varies by ±{}", format::percent(noise.exp_m1()))
-    });
+    let noise = run
+        .findings
+        .noise
+        .map_or(String::new(), |noise| format!("; one trial varies by {}", format::scatter(noise)));
     let screened = match run.findings.screenings {
         0 => String::new(),
         1 => "; all differences screened once".to_owned(),

@@ -4,7 +4,7 @@ use truetps_archive::ExplainedRun;
 use truetps_causes::{Cause, LogInterval, Mixture};
 use truetps_record::LeftOut;
 
-use super::factors::{factor_name, level_text, part_of, ratio_of, ratio_text, with_names};
+use super::factors::{factor_name, level_text, part_text, ratio_of, ratio_text, with_names};
 use super::words;
 use crate::document::{DocumentTable, TableEntry, TableForest, Tone};
 use crate::format;
@@ -21,9 +21,7 @@ fn cause_row(run: &ExplainedRun, cause: &Cause) -> Vec<TableEntry> {
     let [alone, last] = [cause.alone, cause.last].map(|interval| {
         format::or_nothing(interval, |interval| format::ratio(interval.value.exp()))
     });
-    let gap = run.findings.gap.map_or(0.0, |gap| gap.value);
-    let part =
-        if gap == 0.0 { format::NOTHING.to_owned() } else { part_of(cause.share.value / gap) };
+    let part = format::or_nothing(cause.part, |part| part_text(&part));
     let texts = [
         level_text(factor, true),
         level_text(factor, false),
@@ -56,7 +54,8 @@ pub(super) fn others_table(run: &ExplainedRun) -> DocumentTable {
         let factor = &run.explanation.factors[one.factor];
         let effect = format::or_nothing(one.effect, |effect| ratio_text(&effect));
         let under = one.effect.map_or(format::NOTHING.to_owned(), |effect| {
-            format::percent(effect.size_max().exp_m1())
+            let is_low = effect.low.abs() > effect.high.abs();
+            format::difference(if is_low { effect.low } else { effect.high }.exp())
         });
         [
             level_text(factor, true),

@@ -3,13 +3,14 @@
 use std::time::Duration;
 
 use truetps_archive::ExplainedRun;
-use truetps_causes::{CauseRole, LogInterval, Mixture, Outcome};
+use truetps_causes::{Cause, CauseRole, LogInterval, Mixture, Outcome};
 use truetps_knowledge::{find_setting, people_value};
 use truetps_record::{
     ExplainedFactor, FactorChange, FactorLevel, Flavour, Version, is_setting_factor, parse_time,
 };
 
-use super::factors::{corner, factor_name, part_of, ratio_text, with_names};
+use super::factors::{corners, ends_text, factor_name, part_text, ratio_text, with_names};
+use crate::disturbances::disturbed;
 use crate::format::and_more;
 use crate::{durability_of, format, names};
 
@@ -20,6 +21,7 @@ pub(crate) fn role(role: CauseRole) -> &'static str {
         CauseRole::OnlyTogether => "only together",
         CauseRole::EitherAlone => "either alone",
         CauseRole::Opposite => "counteracts",
+        CauseRole::NotKnown => "role not known",
     }
 }
 
@@ -27,8 +29,7 @@ pub(crate) fn role(role: CauseRole) -> &'static str {
 pub(crate) fn answer(run: &ExplainedRun) -> Vec<String> {
     let findings = &run.findings;
     let Some(gap) = findings.gap else { return nothing_measured(run) };
-    let tps = corner(run, true).zip(corner(run, false));
-    let tps = tps.map_or(String::new(), |((a, _), (b, _))| {
+    let tps = corners(run).map_or(String::new(), |[(a, _), (b, _)]| {
         format!(" ({} against {} tps)", format::tps(b), format::tps(a))
     });
     let ratio = ratio_text(&gap);
@@ -102,13 +103,11 @@ fn failure_of(run: &ExplainedRun, mixture: Mixture) -> String {
 
 /// What is known of the differences that are no causes.
 fn rest_text(run: &ExplainedRun) -> String {
-    let seen =
-        run.findings.others.iter().filter_map(|one| one.effect).filter(LogInterval::is_decided);
-    match seen.map(|effect| effect.size_max()).reduce(f64::max) {
-        None => "these trials show no effect of anything else that differs".to_owned(),
-        Some(most) => format!(
-            "no effect of anything else that differs was confirmed, and each is under {}",
-            format::percent(most.exp_m1())
+    match run.findings.others_bound {
+        None => "there is no other difference".to_owned(),
+        Some(bound) => format!(
+            "no effect of anything else was confirmed: each is between {}",
+            ends_text(&bound)
         ),
     }
 }
@@ -185,16 +184,15 @@ fn with_levels(run: &ExplainedRun, index: usize) -> String {
     format!("{}{levels}", factor_name(run, index))
 }
 
-/// `log_bin makes it (94 %)`, `log_bin and sync_binlog make it, only together`.
+/// `log_bin makes 94 % [81, 107] of it`, `log_bin and sync_binlog make it, only together`.
 fn causes_text(run: &ExplainedRun) -> String {
     let causes = &run.findings.causes;
-    let gap = run.findings.gap.map_or(0.0, |gap| gap.value);
     let names: Vec<_> = causes.iter().map(|one| with_levels(run, one.factor)).collect();
-    let parts = causes.iter().map(|one| part_of(one.share.value / gap));
+    let parts = causes.iter().map(part_or_share);
     match &causes[..] {
         [] => String::new(),
         [only] if only.role == CauseRole::Sufficient => format!("{} alone makes it", names[0]),
-        [only] => format!("{} makes {} of it", names[0], part_of(only.share.value / gap)),
+        [only] => format!("{} makes {} of it", names[0], part_or_share(only)),
         several if several.iter().all(|one| one.role == CauseRole::OnlyTogether) => {
             format!("{} make it, only together", format::list(&names))
         }
@@ -213,6 +211,11 @@ fn causes_text(run: &ExplainedRun) -> String {
     }
 }
 
+/// The part of the difference, or the ratio, where the difference is not known well enough.
+fn part_or_share(cause: &Cause) -> String {
+    cause.part.map_or_else(|| ratio_text(&cause.share), |part| part_text(&part))
+}
+
 const SHORT: usize = 24;
 
 fn short(text: &str) -> String {
@@ -226,28 +229,20 @@ fn short(text: &str) -> String {
 /// How sure the answer is.
 pub(crate) fn trust(run: &ExplainedRun) -> Vec<String> {
     let closures = &run.findings.closures;
-    let mut said = Vec::new();
+    let found = disturbed(run.trials.iter().map(|(_, loaded)| &loaded.trial)).into_iter();
+    let (grave, others): (Vec<_>, Vec<_>) = found.partition(|one| one.is_grave);
+    let mut said: Vec<_> = grave.into_iter().map(|one| one.text).collect();
     if let (Some(with), Some(without)) = (closures.sufficiency, closures.exclusivity) {
         said.push(format!(
-            "A with the causes has {} of B's throughput, B without them {} of A's",
+            "A with the causes{} has {} of B's throughput, B without them {} of A's",
+            also_found(run),
             ratio_text(&with),
             ratio_text(&without)
         ));
     }
-    let bound = run
-        .findings
-        .others
-        .iter()
-        .filter_map(|one| one.effect)
-        .map(|effect| effect.size_max())
-        .fold(0.0, f64::max);
-    if bound > 0.0 {
-        said.push(format!(
-            "each of the other {} is under {}",
-            format::plural(run.findings.others.len() as u64, "difference"),
-            format::percent(bound.exp_m1())
-        ));
-    }
+    said.extend(bound_text(run));
+    said.extend(fresh_text(run));
+    said.extend(others.into_iter().map(|one| one.text));
     let merged = run.findings.merged.iter().map(|group| {
         let names: Vec<_> =
             group.factors().map(|index| run.explanation.factors[index].name.clone()).collect();
@@ -261,6 +256,47 @@ pub(crate) fn trust(run: &ExplainedRun) -> Vec<String> {
         );
     }
     said
+}
+
+/// Factors of the closures that were found and not confirmed: ` and x, which is not confirmed,`.
+fn also_found(run: &ExplainedRun) -> String {
+    let with = run.findings.closures.with.factors();
+    let also = with.filter(|factor| {
+        let merged = run.findings.merged.iter().find(|group| group.has(*factor));
+        run.findings.causes.iter().all(|cause| {
+            cause.factor != *factor && merged.is_none_or(|group| !group.has(cause.factor))
+        })
+    });
+    let names: Vec<_> = also.map(|index| run.explanation.factors[index].name.clone()).collect();
+    match names.len() {
+        0 => String::new(),
+        1 => format!(" and {}, which is not confirmed,", names[0]),
+        _ => format!(" and {}, which are not confirmed,", format::list(&names)),
+    }
+}
+
+/// What holds all other differences at once: on average, and where an effect depends on one other
+/// difference, which halves its mean.
+fn bound_text(run: &ExplainedRun) -> Option<String> {
+    let bound = run.findings.others_bound?;
+    let twice = LogInterval { value: 0.0, low: 2.0 * bound.low, high: 2.0 * bound.high };
+    let known = run.findings.others.iter().filter(|one| one.effect.is_some()).count();
+    Some(format!(
+        "the mean effect of each of the other {} is between {} (all of them in 95 %); where it \
+         depends on one other difference, its effect is between {}",
+        format::plural(known as u64, "difference"),
+        ends_text(&bound),
+        ends_text(&twice)
+    ))
+}
+
+fn fresh_text(run: &ExplainedRun) -> Option<String> {
+    let fresh = run.findings.causes.iter().filter(|cause| cause.is_of_fresh_trials);
+    let names: Vec<_> = fresh.map(|cause| factor_name(run, cause.factor)).collect();
+    let (share, is) = if names.len() == 1 { ("share", "is") } else { ("shares", "are") };
+    (!names.is_empty()).then(|| {
+        format!("the {share} of {} {is} measured again, in fresh trials", format::list(&names))
+    })
 }
 
 /// What the version makes, beside the settings: with A's settings, and over all mixtures of them.
@@ -283,12 +319,15 @@ pub(crate) fn version_text(run: &ExplainedRun) -> Option<String> {
 /// What is known of the factors that are no causes, the most suspicious first.
 pub(crate) fn others_text(run: &ExplainedRun) -> Vec<String> {
     const NAMES_MAX: usize = 8;
-    const SEEN: &str = "an effect that was not confirmed, and may be chance";
-    const UNSEEN: &str = "no effect shown";
+    const SEEN: &str = "not confirmed, but not nothing";
+    const UNSEEN: &str = "not told from ×1";
     const UNMEASURED: &str = "not measured yet";
+    const CHANCE: &str = " (of 20 such intervals one leaves out ×1 by chance)";
     let suspects = &run.findings.suspects;
     let others = run.findings.others.iter();
-    let others = others.filter(|one| suspects.iter().all(|(suspect, _)| *suspect != one.factor));
+    let others = others.filter(|one| {
+        one.effect.is_some() || suspects.iter().all(|(suspect, _)| *suspect != one.factor)
+    });
     let named = others.map(|one| match &one.effect {
         Some(effect) if effect.is_decided() => {
             (SEEN, format!("{} {}", factor_name(run, one.factor), ratio_text(effect)))
@@ -302,7 +341,8 @@ pub(crate) fn others_text(run: &ExplainedRun) -> Vec<String> {
         let more = names.len().saturating_sub(NAMES_MAX);
         let more = if more > 0 { format!(", and {more} more") } else { String::new() };
         let shown: Vec<_> = names.into_iter().take(NAMES_MAX).collect();
-        format!("{what}: {}{more}", shown.join(", "))
+        let chance = if what == SEEN { CHANCE } else { "" };
+        format!("{what}: {}{more}{chance}", shown.join(", "))
     });
     lines.collect()
 }

@@ -271,8 +271,7 @@ pub(crate) fn trust(run: &PoolRun) -> Vec<String> {
         ));
     }
     said.extend(external::platform_notes(&run.trials));
-    let noise =
-        noise(run).map(|noise| format!("one trial varies by ±{}", format::percent(noise.exp_m1())));
+    let noise = noise(run).map(|noise| format!("one trial varies by {}", format::scatter(noise)));
     let factors = run
         .findings
         .comparisons
