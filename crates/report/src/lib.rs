@@ -108,7 +108,7 @@ pub use probe_metrics::{MetricRow, ProbeMetrics, probe_metric_rows};
 pub(crate) use remarks::remarks;
 pub use replica_lag::replica_lags;
 pub use report_input::ReportInput;
-pub use summary::{COMMITS, names_connections};
+pub use summary::{COMMITS, commits_word, names_connections};
 pub use text::TextScreen;
 pub use textwrap::core::display_width;
 pub use truetps_record::{escaped_text, printable, printable_lines, printable_text};

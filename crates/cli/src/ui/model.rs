@@ -95,17 +95,21 @@ pub(crate) enum Subject {
     /// Trials with a load.
     #[default]
     Trials,
-    /// A server that is only watched: the chart has its commits.
-    Server,
+    /// A server that is only watched: the chart has what its best counter of commits counts.
+    Server { counts: &'static str },
 }
 
 impl Subject {
     /// What the chart counts.
-    pub(crate) fn counts(self) -> &'static str {
+    pub(crate) fn counts(self) -> String {
         match self {
-            Self::Trials => "tps",
-            Self::Server => "commits/s",
+            Self::Trials => "tps".to_owned(),
+            Self::Server { counts } => format!("{counts}/s"),
         }
+    }
+
+    pub(crate) fn is_server(self) -> bool {
+        matches!(self, Self::Server { .. })
     }
 }
 

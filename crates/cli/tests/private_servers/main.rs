@@ -14,6 +14,7 @@ mod support;
 mod browser;
 mod compare;
 mod disks_and_crashes;
+mod disturbances;
 mod explain;
 mod find_max;
 mod gateway;
