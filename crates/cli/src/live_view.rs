@@ -47,7 +47,7 @@ impl LiveViewOpener {
     /// The picture of a server that is only watched.
     pub(crate) fn open_for_server(&self, title: &str) -> Result<Ui, CommandFailure> {
         let picture = ui::prepare(title)?;
-        picture.shows_a_server("commits");
+        picture.shows_a_server();
         self.show(picture)
     }
 

@@ -9,7 +9,6 @@ use truetps_record::{
     TrialRole, new_histogram,
 };
 use truetps_recording::{TrialEvent, TrialListener, TrialPlace};
-use truetps_report::commits_word;
 
 use crate::probe_text::{CommitCounter, server_value};
 use crate::ui::Ui;
@@ -42,8 +41,7 @@ impl ProbePicture {
     pub(crate) fn sample(&mut self, sample: &ProbeSample, left: Option<Duration>) {
         let header = self.header.clone();
         self.event(left, TrialEvent::Sample(&header, sample));
-        if let Some((word, interval)) = self.commits.interval(&header, sample) {
-            self.ui.shows_a_server(word);
+        if let Some(interval) = self.commits.interval(&header, sample) {
             self.event(left, TrialEvent::Interval(&interval, &new_histogram()));
         }
     }
@@ -54,7 +52,7 @@ impl ProbePicture {
     }
 }
 
-/// The commits between two readings, as an interval, and the word for what is counted.
+/// The commits between two readings, as an interval.
 #[derive(Default)]
 struct CommitMeter {
     live: LiveProbe,
@@ -65,11 +63,7 @@ struct CommitMeter {
 impl CommitMeter {
     /// `None` for a reading of the host, for the first one, and for one after a restart, where
     /// counters fall.
-    fn interval(
-        &mut self,
-        header: &ProbeHeader,
-        sample: &ProbeSample,
-    ) -> Option<(&'static str, Interval)> {
+    fn interval(&mut self, header: &ProbeHeader, sample: &ProbeSample) -> Option<Interval> {
         if !self.live.sample(header, sample) || sample.source != ProbeSource::Server {
             return None;
         }
@@ -79,8 +73,7 @@ impl CommitMeter {
         let growth = Some(reading.now - reading.before?).filter(|growth| *growth >= 0.0)?;
         let counts = Counts { ok: growth as u64, ..Counts::default() };
         let length_ms = Some(sample.at_ms - before_ms).filter(|length_ms| *length_ms > 0.0)?;
-        let interval = Interval::of_counts(Phase::Measure, before_ms, length_ms, counts);
-        Some((commits_word(reading.name), interval))
+        Some(Interval::of_counts(Phase::Measure, before_ms, length_ms, counts))
     }
 }
 
@@ -95,10 +88,7 @@ mod tests {
         let mut commits = |source, at_ms, n: f64| {
             let values = std::iter::once(("status.Handler_commit".to_owned(), n)).collect();
             let sample = ProbeSample { source, at_ms, took_ms: 1.0, values, lost: Vec::new() };
-            meter.interval(&header, &sample).map(|(word, one)| {
-                assert_eq!(word, "engine commits");
-                (one.start_ms, one.length_ms, one.tps)
-            })
+            meter.interval(&header, &sample).map(|one| (one.start_ms, one.length_ms, one.tps))
         };
         assert_eq!(
             commits(ProbeSource::Server, 1000.0, 100.0),

@@ -7,7 +7,7 @@ use truetps_analysis::{LiveProbe, LiveWait, RedoAge};
 use truetps_record::{
     ProbeDecoder, ProbeHeader, ProbeSample, ProbeSource, Responsiveness, SignalKind,
 };
-use truetps_report::{COMMITS, commits_word, display_width, format, replica_lags};
+use truetps_report::{COMMITS, display_width, format, replica_lags};
 
 const REDO: [(&str, &str); 2] =
     [("status.Innodb_os_log_written", "redo"), ("pg_lsn.insert_bytes", "WAL")];
@@ -21,7 +21,7 @@ const LOOK_MAX_MS: f64 = 500.0;
 
 /// Which counter has the commits, as the summary of the same readings chooses it: the first one
 /// that has grown. A binlog that begins to count later replaces the handler's counter, which counts
-/// reads and each transaction several times.
+/// each transaction several times.
 #[derive(Debug, Default)]
 pub(crate) struct CommitCounter {
     last: [Option<f64>; COMMITS.len()],
@@ -218,10 +218,8 @@ impl ChangeMeter {
         let mut parts = vec![time(at_ms)];
         parts.extend(self.is_restarted.then(|| "counters fell: restarted?".to_owned()));
         parts.extend(running(decoder).map(|n| format!("running {n:.0}")));
-        let rate = commits.and_then(|name| Some((name, self.rate(decoder, name, seconds)?)));
-        parts.extend(
-            rate.map(|(name, rate)| format!("{} {}/s", commits_word(name), format::tps(rate))),
-        );
+        let rate = commits.and_then(|name| self.rate(decoder, name, seconds));
+        parts.extend(rate.map(|rate| format!("commits {}/s", format::tps(rate))));
         let redo =
             REDO.iter().find_map(|(name, word)| Some((self.rate(decoder, name, seconds)?, word)));
         parts.extend(redo.map(|(bytes, word)| format!("{word} {}/s", format::bytes(bytes as u64))));
@@ -325,11 +323,11 @@ mod tests {
 
     #[test]
     fn a_line_goes_on_between_its_parts() {
-        let line = "1.0s  running 2  engine commits 4 000/s  redo 1.0 KiB/s";
+        let line = "1.0s  running 2  commits 4 000/s  redo 1.0 KiB/s";
         assert_eq!(in_columns(line, None), line);
         assert_eq!(
             in_columns(line, Some(40)),
-            "1.0s  running 2  engine commits 4 000/s\n      redo 1.0 KiB/s"
+            "1.0s  running 2  commits 4 000/s\n      redo 1.0 KiB/s"
         );
     }
 
@@ -342,15 +340,15 @@ mod tests {
         };
         assert_eq!(meter.line(&of(1000.0, 0.0, 100.0)), None);
         for (at_ms, binlog, handler, per_second) in [
-            (2000.0, 0.0, 104.0, "engine commits 4.000"),
-            (3000.0, 2000.0, 4104.0, "  commits 2 000"),
-            (4000.0, 4000.0, 8104.0, "  commits 2 000"),
+            (2000.0, 0.0, 104.0, "4.000"),
+            (3000.0, 2000.0, 4104.0, "2 000"),
+            (4000.0, 4000.0, 8104.0, "2 000"),
         ] {
             let line = meter.line(&of(at_ms, binlog, handler)).unwrap();
-            assert!(line.ends_with(&format!("{per_second}/s")), "{line}");
+            assert!(line.ends_with(&format!("commits {per_second}/s")), "{line}");
         }
         let line = meter.line(&of(5000.0, 4000.0, 8200.0)).unwrap();
-        assert!(line.ends_with("  commits 0/s"), "no commit of the binlog: {line}");
+        assert!(line.ends_with("commits 0/s"), "no commit of the binlog: {line}");
     }
 
     #[test]
@@ -398,8 +396,8 @@ mod tests {
         ];
         assert_eq!(
             meter.line(&sample(2000.0, &second)).unwrap(),
-            "2.0s  running 2  engine commits 100.0/s  redo 4.0 KiB/s  checkpoint age 1.0 KiB \
-             (25 % of the redo log)  lock waits 0  io/file/sql/binlog 1.00 s"
+            "2.0s  running 2  commits 100.0/s  redo 4.0 KiB/s  checkpoint age 1.0 KiB (25 % of the \
+             redo log)  lock waits 0  io/file/sql/binlog 1.00 s"
         );
         assert_eq!(
             meter.line(&sample(2100.0, &[("status.Handler_commit", 999.0)])),
@@ -407,7 +405,7 @@ mod tests {
             "too soon for a line"
         );
         let line = meter.line(&sample(3000.0, &[("status.Handler_commit", 1300.0)])).unwrap();
-        assert!(line.contains("engine commits 1 000/s"), "since the last line: {line}");
+        assert!(line.contains("commits 1 000/s"), "since the last line: {line}");
     }
 
     #[test]
@@ -419,10 +417,7 @@ mod tests {
         };
         assert_eq!(meter.line(&commits(0.0, 0.0, 1.0)), None);
         assert_eq!(meter.line(&commits(2000.0, 500.0, 2000.0)), None);
-        assert_eq!(
-            meter.line(&commits(4000.0, 800.0, 1.0)).unwrap(),
-            "4.0s  engine commits 200.0/s"
-        );
+        assert_eq!(meter.line(&commits(4000.0, 800.0, 1.0)).unwrap(), "4.0s  commits 200.0/s");
     }
 
     #[test]
@@ -444,7 +439,7 @@ mod tests {
         );
         assert_eq!(
             meter.line(&of(2000.0, 61.0, 512.0, 2.0)).unwrap(),
-            "2.0s  engine commits 1.000/s  redo 0 B/s"
+            "2.0s  commits 1.000/s  redo 0 B/s"
         );
     }
 
@@ -477,21 +472,18 @@ mod tests {
         all.line(&sample(0.0, &first));
         let line = all.line(&sample(1000.0, &second)).unwrap();
         assert_eq!(
-            line, "1.0s  running 0  transactions 4.000/s  WAL 0 B/s  lock waits 1",
+            line, "1.0s  running 0  commits 4.000/s  WAL 0 B/s  lock waits 1",
             "no session is active"
         );
         let line = all.line(&sample(2000.0, &[("session.LWLock:WALWrite", 2.0)])).unwrap();
         assert_eq!(
             line,
-            "2.0s  running 2  transactions 0/s  WAL 0 B/s  lock waits 1  LWLock:WALWrite 2"
+            "2.0s  running 2  commits 0/s  WAL 0 B/s  lock waits 1  LWLock:WALWrite 2"
         );
         let mut own = meter(&[no_sessions()]);
         own.line(&sample(0.0, &first));
         let line = own.line(&sample(1000.0, &second)).unwrap();
-        assert_eq!(
-            line, "1.0s  transactions 4.000/s  WAL 0 B/s  lock waits 1",
-            "absent, and not zero"
-        );
+        assert_eq!(line, "1.0s  commits 4.000/s  WAL 0 B/s  lock waits 1", "absent, and not zero");
     }
 
     #[test]
@@ -522,11 +514,11 @@ mod tests {
             lines.sample(&late),
             ["4.6s  the server answers again, after 2.6 s without an answer"]
         );
-        assert_eq!(lines.sample(&sample(5001.0, &[])), ["5.0s  engine commits 0/s"]);
+        assert_eq!(lines.sample(&sample(5001.0, &[])), ["5.0s  commits 0/s"]);
         // truetps itself was stopped.
         lines.note_look(Duration::from_secs(5));
         lines.note_look(Duration::from_mins(1));
         assert_eq!(lines.outage(), None);
-        assert_eq!(lines.sample(&sample(60_001.0, &[])), ["60.0s  engine commits 0/s"]);
+        assert_eq!(lines.sample(&sample(60_001.0, &[])), ["60.0s  commits 0/s"]);
     }
 }

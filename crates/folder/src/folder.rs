@@ -347,30 +347,15 @@ impl ExperimentFolder {
         TrialWriter::new(path)
     }
 
-    /// Has the latest attempt that was kept count again, and keeps the present one in its place.
-    pub fn restore_attempt(&self, name: &str) -> Result<(), FolderError> {
-        let path = self.trial_path(name)?;
-        let attempts = (1..=ATTEMPTS_MAX).map(|n| self.path.join(attempt_name(name, n)));
-        let Some(latest) = attempts.take_while(|kept| kept.exists()).last() else { return Ok(()) };
-        let unused = self.set_aside(&path, name)?;
-        fs::rename(&latest, &path).map_err(FolderError::io(&latest))?;
-        if let Some(unused) = unused {
-            fs::rename(&unused, &latest).map_err(FolderError::io(&unused))?;
-        }
-        sync_folder(&self.path).map_err(FolderError::io(&self.path))
-    }
-
-    /// Where it is now; `None` where there was nothing.
-    fn set_aside(&self, path: &Path, name: &str) -> Result<Option<PathBuf>, FolderError> {
+    fn set_aside(&self, path: &Path, name: &str) -> Result<(), FolderError> {
         if !path.exists() {
-            return Ok(None);
+            return Ok(());
         }
         let attempts = (1..=ATTEMPTS_MAX).map(|n| self.path.join(attempt_name(name, n)));
         let unused = attempts.into_iter().find(|kept| !kept.exists());
         let unused = unused
             .ok_or_else(|| FolderError::content(path, "too many earlier attempts are kept"))?;
-        fs::rename(path, &unused).map_err(FolderError::io(path))?;
-        Ok(Some(unused))
+        fs::rename(path, unused).map_err(FolderError::io(path))
     }
 }
 
@@ -413,31 +398,6 @@ mod tests {
         }
         assert!(precious.is_dir() && fs::read_dir(&runs).unwrap().next().is_none());
         drop(folder.begin_trial(&trial).unwrap());
-    }
-
-    #[test]
-    fn an_earlier_attempt_counts_again() {
-        let dir = tempfile::tempdir().unwrap();
-        let text = include_str!("../../report/testdata/before-probe/trial-0001/run.json");
-        let trial: Trial = serde_json::from_str(text).unwrap();
-        let folder = ExperimentFolder::at(dir.path().to_owned());
-        let begin = |note: &str| {
-            let trial = Trial { notes: vec![note.to_owned()], ..trial.clone() };
-            drop(folder.begin_trial(&trial).unwrap());
-        };
-        let notes = || folder.trial(&trial.name).unwrap().unwrap().notes;
-        begin("oldest");
-        folder.restore_attempt(&trial.name).unwrap();
-        assert_eq!(notes(), ["oldest"], "there is no other");
-        begin("disturbed");
-        begin("interrupted");
-        folder.restore_attempt(&trial.name).unwrap();
-        assert_eq!(notes(), ["disturbed"]);
-        let kept = folder.attempts(&trial.name).unwrap();
-        assert_eq!(
-            kept.into_iter().flat_map(|one| one.notes).collect::<Vec<_>>(),
-            ["oldest", "interrupted"]
-        );
     }
 
     /// They become lengths of buffers and numbers of bits.

@@ -79,9 +79,9 @@ impl SharedPicture {
         }
     }
 
-    /// A picture of a server that is only watched: what its chart counts.
-    pub(crate) fn shows_a_server(&self, counts: &'static str) {
-        held(&self.watch).model.subject = Subject::Server { counts };
+    /// A picture of a server that is only watched.
+    pub(crate) fn shows_a_server(&self) {
+        held(&self.watch).model.subject = Subject::Server;
     }
 
     /// Shows a line in the picture, which is not worth a word when it is gone.
@@ -180,11 +180,6 @@ impl Ui {
             .map_err(|error| cannot_start(&error))?;
         let line = Progress::with_messages(Arc::clone(&messages));
         Ok(Self { shared, messages, line, wake: Some(wake), ended })
-    }
-
-    /// See [`SharedPicture::shows_a_server`].
-    pub(crate) fn shows_a_server(&self, counts: &'static str) {
-        self.shared.shows_a_server(counts);
     }
 }
 

@@ -95,21 +95,17 @@ pub(crate) enum Subject {
     /// Trials with a load.
     #[default]
     Trials,
-    /// A server that is only watched: the chart has what its best counter of commits counts.
-    Server { counts: &'static str },
+    /// A server that is only watched: the chart has its commits.
+    Server,
 }
 
 impl Subject {
     /// What the chart counts.
-    pub(crate) fn counts(self) -> String {
+    pub(crate) fn counts(self) -> &'static str {
         match self {
-            Self::Trials => "tps".to_owned(),
-            Self::Server { counts } => format!("{counts}/s"),
+            Self::Trials => "tps",
+            Self::Server => "commits/s",
         }
-    }
-
-    pub(crate) fn is_server(self) -> bool {
-        matches!(self, Self::Server { .. })
     }
 }
 

@@ -5,7 +5,7 @@ use truetps_analysis::{LiveWait, StallsSoFar};
 use truetps_report::format;
 
 use crate::ui::look::{FAINT, PLAIN, Pen, STRONG, bar, below, cut, cut_front};
-use crate::ui::model::{FinishedTrial, Model, Running};
+use crate::ui::model::{FinishedTrial, Model, Running, Subject};
 
 /// Columns of a wait's name, and of its number.
 const NAME_MAX: u16 = 34;
@@ -27,7 +27,7 @@ pub(crate) fn lines(pen: &mut Pen<'_>, area: Rect, model: &Model, running: &Runn
             .join(", "),
     };
     pen.text(area, 8, 0, &text, PLAIN);
-    if model.subject.is_server() {
+    if model.subject == Subject::Server {
         return;
     }
     pen.text(area, 0, 1, "stalls", STRONG);

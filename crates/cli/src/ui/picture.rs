@@ -89,7 +89,7 @@ fn state(model: &Model, now: Moment) -> String {
         return String::new();
     };
     let second = format!("{:.0} s", (last.start_ms + last.length_ms) / 1e3);
-    if model.subject.is_server() {
+    if model.subject == Subject::Server {
         second
     } else if last.phase == Phase::Measure {
         format!("measuring, {second}")
@@ -117,7 +117,7 @@ fn draw_header(pen: &mut Pen<'_>, area: Rect, model: &Model, view: PictureView, 
     let of = running.of.map_or(String::new(), |of| format!(" of {of}"));
     let trial = match model.subject {
         Subject::Trials => format!("trial {}{of}", running.index + 1),
-        Subject::Server { .. } => "watched without a load".to_owned(),
+        Subject::Server => "watched without a load".to_owned(),
     };
     let left =
         running.left.map_or(String::new(), |left| format!("left {}", format::duration(left)));
@@ -241,10 +241,10 @@ fn draw_figures(pen: &mut Pen<'_>, area: Rect, running: &Running) {
 
 /// Nothing to draw yet.
 fn not_yet(pen: &mut Pen<'_>, area: Rect, model: &Model) {
-    pen.heading(area, &model.subject.counts());
+    pen.heading(area, model.subject.counts());
     let text = match model.subject {
         Subject::Trials => "no transaction has ended yet",
-        Subject::Server { .. } => "the server was read once",
+        Subject::Server => "the server was read once",
     };
     pen.text(below(area), 2, 0, text, FAINT);
 }
@@ -270,7 +270,7 @@ fn with_lines(pen: &mut Pen<'_>, area: Rect, model: &Model, view: PictureView) {
     ])
     .areas(area);
     if let Some(running) = model.running.as_ref().filter(|running| running.last.is_some()) {
-        chart::throughput(pen, plot, running, &model.subject.counts(), view.zoom);
+        chart::throughput(pen, plot, running, model.subject.counts(), view.zoom);
         draw_figures(pen, figures, running);
         if model.subject == Subject::Trials {
             chart::latency(pen, p99, running);
@@ -311,7 +311,7 @@ fn with_panels(pen: &mut Pen<'_>, area: Rect, model: &Model, view: PictureView) 
         (waits, stalls, lower)
     };
     if let Some(running) = model.running.as_ref().filter(|running| running.last.is_some()) {
-        chart::throughput(pen, plot, running, &model.subject.counts(), view.zoom);
+        chart::throughput(pen, plot, running, model.subject.counts(), view.zoom);
         draw_figures(pen, figures, running);
         if model.subject == Subject::Trials {
             chart::latency(pen, p99, running);

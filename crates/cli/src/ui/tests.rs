@@ -139,7 +139,7 @@ fn before_the_first_interval() {
 #[test]
 fn a_server_that_is_only_watched() {
     let mut watch = with_stall();
-    watch.model.subject = Subject::Server { counts: "commits" };
+    watch.model.subject = Subject::Server;
     let shown = lines(&picture(&watch, 80, 24, KEYS)).join("\n");
     for part in [
         "watched without a load",

@@ -14,7 +14,6 @@ mod support;
 mod browser;
 mod compare;
 mod disks_and_crashes;
-mod disturbances;
 mod explain;
 mod find_max;
 mod gateway;

@@ -358,17 +358,7 @@ impl<'a> PreparedExperiment<'a> {
         }
         let Some(reason) = self.repeats.reason_for_another(&trial) else { return Ok(trial) };
         listener.warn(format!("{}: {reason}: measured again", trial.name));
-        let again = self.attempt(folder, place, Some(reason), listener)?;
-        if again.validity.is_valid() {
-            return Ok(again);
-        }
-        folder.restore_attempt(&trial.name)?;
-        let why = again.validity.reason().map(ToString::to_string).unwrap_or_default();
-        listener.warn(format!(
-            "{}: the repeat is not valid ({why}): the first attempt counts",
-            trial.name
-        ));
-        Ok(trial)
+        self.attempt(folder, place, Some(reason), listener)
     }
 
     /// A trial from its folder to its `run.json`.

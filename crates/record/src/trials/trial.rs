@@ -148,7 +148,7 @@ pub struct Trial {
     /// What else went on beside its load. `None` in records of older versions.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub surroundings: Option<TrialSurroundings>,
-    /// What disturbed an earlier attempt, in whose place this one counts.
+    /// What disturbed an earlier attempt, which this one replaces.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub repeated_after: Option<String>,
     /// Said with the trial's figures wherever they are shown: what was odd but does not make them

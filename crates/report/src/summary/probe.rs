@@ -13,9 +13,8 @@ const WAITS_MAX: usize = 5;
 
 /// Counters with their words, in the order of the table. The first name that the server has is
 /// taken; the words never change.
-const RATES: [(&str, &[&str], RateUnit); 13] = [
+const RATES: [(&str, &[&str], RateUnit); 12] = [
     ("commits", &COMMITS, RateUnit::Count),
-    ("COMMIT statements", &["status.Com_commit"], RateUnit::Count),
     ("statements", &["status.Questions"], RateUnit::Count),
     (
         "rows inserted",
@@ -40,26 +39,13 @@ const RATES: [(&str, &[&str], RateUnit); 13] = [
     ("disk flushes", &["disk.flushes"], RateUnit::Count),
     ("server CPU", &["server.cpu_us"], RateUnit::CpuMicroseconds),
 ];
-/// Counters of commits, the best first. The counter of the binlog has transactions that changed
-/// something, and counts nothing in a server without a binlog.
+/// Counters of commits, the best first. The counter of the binlog has transactions of users alone,
+/// and counts nothing in a server without a binlog; the handler's counts statements of a
+/// transaction, too.
 pub const COMMITS: [&str; 3] =
     ["status.Binlog_commits", "status.Handler_commit", "pg_stat_database.xact_commit"];
-
-/// What one of [`COMMITS`] counts. Each storage engine of a transaction, each of its statements and
-/// each `SELECT` outside of one adds to the counter of handlers; a `SELECT` of PostgreSQL is a
-/// transaction.
-pub fn commits_word(name: &str) -> &'static str {
-    match name {
-        "status.Handler_commit" => "engine commits",
-        "pg_stat_database.xact_commit" => "transactions",
-        _ => "commits",
-    }
-}
-
-/// Whether reads add to it.
-fn counts_reads(name: &str) -> bool {
-    commits_word(name) != "commits"
-}
+/// A transaction of several statements counts several times.
+const OF_HANDLERS: &str = COMMITS[1];
 const REDO: &[&str] = &["status.Innodb_os_log_written", "pg_lsn.insert_bytes"];
 
 #[derive(Debug, Clone, Copy)]
@@ -139,8 +125,8 @@ fn work(summary: &ProbeSummary) -> String {
         return "too few readings came to tell what the server did".to_owned();
     }
     let commits = growing(summary, &COMMITS).map(|(name, counter)| {
-        let reads = if counts_reads(name) { " (reads count, too)" } else { "" };
-        format!("{} {}/s{reads}", amount(counter.per_second), commits_word(name))
+        let whose = if name == OF_HANDLERS { "handler " } else { "" };
+        format!("{} {whose}commits/s", amount(counter.per_second))
     });
     let redo =
         rate(summary, REDO).map(|n| format!("{}/s of redo log", format::bytes(n.max(0.0) as u64)));
@@ -181,8 +167,7 @@ fn rates(summary: &ProbeSummary) -> DocumentTable {
         .filter_map(|(word, signals, unit)| {
             let (name, counter) =
                 growing(summary, signals).filter(|(_, counter)| counter.growth != 0.0)?;
-            let word = if *word == "commits" { commits_word(name) } else { *word };
-            Some([word.to_owned(), unit.text(counter.per_second), name.to_owned()])
+            Some([(*word).to_owned(), unit.text(counter.per_second), name.to_owned()])
         })
         .take(TOP)
         .collect();
