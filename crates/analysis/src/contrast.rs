@@ -203,10 +203,7 @@ fn compare(
     for ((effect, (figure, _)), rows) in effects.iter_mut().zip(JUDGED).zip(rows) {
         let ratios = BlockRatios::of(figure, &by_cell[cell], &by_cell[baseline_cell]);
         let pooled = rows.get(&load).and_then(Option::as_ref).filter(|_| load == baseline_load);
-        *effect = ratios.map(|ratios| {
-            let effect = Effect::of_pairs(ratios.sample).pooled_with(pooled, ratios.trials);
-            effect.with_resolution(ratios.resolution)
-        });
+        *effect = ratios.map(|ratios| ratios.effect(pooled));
     }
     effects[0].is_some().then_some(PairedContrast { cell, baseline_cell, effects })
 }

@@ -8,9 +8,10 @@ use truetps_record::{
     Configuration, Experiment, Measured, NoEvidence, Reason, Trial, TrialRole, Validity,
 };
 
+use crate::effect::Effect;
 use crate::figure::Figure;
 use crate::loaded::LoadedTrial;
-use crate::pooled::{BlockValue, matched};
+use crate::pooled::{BlockValue, PooledVariance, add_to_block, matched};
 use crate::sample::LogSample;
 
 /// A valid trial with figures.
@@ -34,7 +35,7 @@ impl<'a> Evidence<'a> {
     /// phase, the usual correction for a count of zero, so that its logarithm is far down but
     /// finite.
     pub(crate) fn tps(&self) -> f64 {
-        if self.is_zero() { 0.5 / (self.measured.length_ms / 1e3) } else { self.measured.tps }
+        counted_tps(self.measured.tps, self.measured.length_ms)
     }
 
     pub(crate) fn is_zero(&self) -> bool {
@@ -46,8 +47,7 @@ impl<'a> Evidence<'a> {
     /// 1/(12 c²). It keeps three trials of 17 transactions each from looking like a measurement
     /// without any error.
     pub(crate) fn resolution(&self) -> f64 {
-        let transactions = self.tps() * self.measured.length_ms / 1e3;
-        1.0 / (12.0 * transactions.powi(2))
+        counting_variance(self.measured.tps, self.measured.length_ms)
     }
 
     /// The logarithm of a figure, with the variance that counting leaves to it.
@@ -59,6 +59,17 @@ impl<'a> Evidence<'a> {
             figure.of_trial(self.loaded).filter(|value| value.is_finite() && *value > 0.0)?;
         Some((value.ln(), 0.0))
     }
+}
+
+/// Throughput that has a logarithm; see [`Evidence::tps`].
+pub(crate) fn counted_tps(tps: f64, length_ms: f64) -> f64 {
+    if tps == 0.0 { 0.5 / (length_ms / 1e3) } else { tps }
+}
+
+/// Variance of ln(tps) that counting leaves; see [`Evidence::resolution`].
+pub(crate) fn counting_variance(tps: f64, length_ms: f64) -> f64 {
+    let transactions = counted_tps(tps, length_ms) * length_ms / 1e3;
+    1.0 / (12.0 * transactions.powi(2))
 }
 
 /// A trial of the schedule that is no evidence, and why.
@@ -141,22 +152,12 @@ pub(crate) fn by_cell<'a>(
     configurations.iter().map(|wanted| of.get(&wanted.key()).cloned().unwrap_or_default()).collect()
 }
 
-/// One value for each block in which a trial has the figure. The block is the observation: two
-/// trials of the same configuration in it say more of its noise, not of the differences between
-/// blocks.
+/// One value for each block in which a trial has the figure.
 pub(crate) fn block_values(figure: Figure, evidence: &[Evidence<'_>]) -> Vec<BlockValue> {
-    let mut values: Vec<BlockValue> = Vec::new();
+    let mut values = Vec::new();
     for one in evidence {
-        let Some((log, resolution)) = one.log_of(figure) else { continue };
-        match values.iter_mut().find(|value| value.block == one.trial.block) {
-            None => values.push(BlockValue { block: one.trial.block, log, resolution, trials: 1 }),
-            Some(value) => {
-                let n = value.trials as f64;
-                value.log = (value.log * n + log) / (n + 1.0);
-                // Of a mean of n values each of which has the variance r: r / n.
-                value.resolution = (value.resolution * n * n + resolution) / (n + 1.0).powi(2);
-                value.trials += 1;
-            }
+        if let Some((log, resolution)) = one.log_of(figure) {
+            add_to_block(&mut values, one.trial.block, log, resolution);
         }
     }
     values
@@ -207,31 +208,39 @@ pub(crate) fn tps_differences(above: &[Evidence<'_>], below: &[Evidence<'_>]) ->
     pairs.map(|(one, other)| (one.log - other.log, one.resolution + other.resolution)).collect()
 }
 
+/// Variance that counting leaves to a difference.
+fn resolution_of((one, other): &(BlockValue, BlockValue)) -> f64 {
+    one.resolution + other.resolution
+}
+
+/// Variance of a difference in units of the variance of one trial.
+fn trials_of((one, other): &(BlockValue, BlockValue)) -> f64 {
+    1.0 / one.trials as f64 + 1.0 / other.trials as f64
+}
+
 impl BlockRatios {
     pub(crate) fn of(
         figure: Figure,
         above: &[Evidence<'_>],
         below: &[Evidence<'_>],
     ) -> Option<Self> {
-        let pairs = pairs_of(figure, above, below);
-        let differences = pairs
-            .iter()
-            .map(|(one, other)| (one.log - other.log, one.resolution + other.resolution));
+        Self::of_pairs(&pairs_of(figure, above, below))
+    }
+
+    /// From the values of blocks that both have.
+    pub(crate) fn of_pairs(pairs: &[(BlockValue, BlockValue)]) -> Option<Self> {
+        let differences = pairs.iter().map(|pair| (pair.0.log - pair.1.log, resolution_of(pair)));
         Some(Self {
             sample: sample(differences)?,
-            trials: mean(
-                &pairs
-                    .iter()
-                    .map(|(one, other)| 1.0 / one.trials as f64 + 1.0 / other.trials as f64)
-                    .collect::<Vec<_>>(),
-            ),
-            resolution: mean(
-                &pairs
-                    .iter()
-                    .map(|(one, other)| one.resolution + other.resolution)
-                    .collect::<Vec<_>>(),
-            ),
+            trials: mean(&pairs.iter().map(trials_of).collect::<Vec<_>>()),
+            resolution: mean(&pairs.iter().map(resolution_of).collect::<Vec<_>>()),
         })
+    }
+
+    /// The effect, with its variance drawn towards the one that all series with this load have.
+    pub(crate) fn effect(&self, pooled: Option<&PooledVariance>) -> Effect {
+        let own = Effect::of_pairs(self.sample);
+        own.pooled_with(pooled, self.trials).with_resolution(self.resolution)
     }
 }
 

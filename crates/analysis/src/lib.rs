@@ -24,7 +24,8 @@
 //! - `latency`: the histograms of a trial, small enough to keep, and their percentiles.
 //! - `limited` and `bound`: whether the load generator was the bottleneck, and how much more the
 //!   server could do at most without it.
-//! - `crashes`: what the crashes of an experiment lost together.
+//! - `crashes`: what the crashes of an experiment lost together, with the exact bounds of a share
+//!   (`share_bound`) and the price of each configuration (`crash_price`).
 //! - `absence` ([`Absent`]): why a figure is not known; reports have the words.
 //!
 //! A stall passes through `ProbeReading` (`probe`), `TimedReading` (`recording`), `ProbeSample` (a
@@ -45,6 +46,7 @@ mod compare;
 #[cfg(test)]
 mod compare_tests;
 mod contrast;
+mod crash_price;
 mod crashes;
 mod curves;
 mod detail;
@@ -73,6 +75,7 @@ mod pooled;
 mod redo;
 mod sample;
 mod sent;
+mod share_bound;
 mod signs;
 mod stall_rule;
 mod stalls;
@@ -100,7 +103,8 @@ pub use coincident::{Coincident, Telling};
 pub use compare::{
     CompareQuestion, CompareSide, ComparedLine, Comparison, KnownContrast, Pairing, compare,
 };
-pub use crashes::{CrashAnalysis, CrashSummary, CrashVerdict, CrashedCell, NotProven};
+pub use crash_price::{CrashPrice, CrashTwins};
+pub use crashes::{CrashAnalysis, CrashDesign, CrashSummary, CrashVerdict, CrashedCell, NotProven};
 pub use detail::{CellDetail, cell_detail};
 pub use evidence::InvalidTrial;
 pub use figure::{Better, Figure, FigureGroup, FigurePlace, FigureUnit, FigureValues, OverTrials};

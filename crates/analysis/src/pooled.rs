@@ -21,6 +21,22 @@ pub(crate) struct BlockValue {
     pub(crate) trials: usize,
 }
 
+/// Adds the logarithm of one trial's figure to the value of its block, with the variance that
+/// counting leaves to it. The block is the observation: two trials of the same configuration in it
+/// say more of its noise, not of the differences between blocks.
+pub(crate) fn add_to_block(values: &mut Vec<BlockValue>, block: u32, log: f64, resolution: f64) {
+    match values.iter_mut().find(|value| value.block == block) {
+        None => values.push(BlockValue { block, log, resolution, trials: 1 }),
+        Some(value) => {
+            let n = value.trials as f64;
+            value.log = (value.log * n + log) / (n + 1.0);
+            // Of a mean of n values each of which has the variance r: r / n.
+            value.resolution = (value.resolution * n * n + resolution) / (n + 1.0).powi(2);
+            value.trials += 1;
+        }
+    }
+}
+
 /// The noise at one number of connections (and one rate), whatever the settings.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct PooledVariance {

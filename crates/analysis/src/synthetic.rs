@@ -1,10 +1,12 @@
 //! Experiments with a known truth: no server, no clock, a seeded generator.
 
+use indexmap::IndexMap;
 use statrs::distribution::{ContinuousCDF, Normal};
 use truetps_plan::Plan;
 use truetps_record::{
-    Configuration, Counts, Experiment, Flavour, HostFacts, LatencyFigures, Measured, ResourceUse,
-    SCHEMA_VERSION, ScheduledTrial, ServerFacts, SettingValue, Trial, TrialRole, Validity,
+    Configuration, Counts, CrashKind, CrashRecord, CrashRole, Experiment, Flavour, HostFacts,
+    LatencyFigures, Measured, ResourceUse, SCHEMA_VERSION, ScheduledTrial, ServerFacts,
+    SettingValue, Trial, TrialRole, Validity,
 };
 
 use crate::LoadedTrial;
@@ -199,5 +201,38 @@ fn experiment(schedule: Vec<ScheduledTrial>) -> Experiment {
         part: None,
         parts: Vec::new(),
         parts_missing: Vec::new(),
+    }
+}
+
+/// A crash of the system.
+pub(crate) fn crash(role: CrashRole, flush: i64, lost: u64) -> CrashRecord {
+    let levels =
+        IndexMap::from([("innodb_flush_log_at_trx_commit".to_owned(), SettingValue::Int(flush))]);
+    CrashRecord {
+        number: 1,
+        block: None,
+        role,
+        kind: CrashKind::Os,
+        step: None,
+        configuration: Configuration { levels },
+        load_ms: 2000.0,
+        tps: 1000.0,
+        response_us_p99: Some(100.0),
+        attempted: 2001,
+        acknowledged: 2000,
+        unknown: 1,
+        lost,
+        loss_window_ms: (lost > 0).then_some(500.0),
+        recovered: 0,
+        unexpected: 0,
+        holes: 0,
+        blocks_lost: 0,
+        recovery_ms: 900.0,
+        table_problem: None,
+        binlog: None,
+        promises_all_kept: Some(flush == 1),
+        surroundings: None,
+        steal: None,
+        beside: Vec::new(),
     }
 }

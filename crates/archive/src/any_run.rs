@@ -16,17 +16,17 @@ pub enum AnyRun {
     Explained(Box<ExplainedRun>),
     Pool(Box<PoolRun>),
     Verified(Box<VerifiedRun>),
-    Crashed(CrashedRun),
-    Probe(RecordedProbe),
+    Crashed(Box<CrashedRun>),
+    Probe(Box<RecordedProbe>),
 }
 
 impl AnyRun {
     pub fn open(path: &Path) -> Result<Self, FolderError> {
         if let Some(folder) = ProbeFolder::open(path) {
-            return RecordedProbe::read(&folder).map(Self::Probe);
+            return RecordedProbe::read(&folder).map(Box::new).map(Self::Probe);
         }
         if let Some(folder) = CrashFolder::open(path) {
-            return CrashedRun::read(&folder).map(Self::Crashed);
+            return CrashedRun::read(&folder).map(Box::new).map(Self::Crashed);
         }
         // The folder of one trial is not a run.
         ExperimentFolder::open(path)?;
@@ -77,7 +77,7 @@ pub struct CrashedRun {
 impl CrashedRun {
     pub fn read(folder: &CrashFolder) -> Result<Self, FolderError> {
         let (run, crashes) = (folder.run()?, folder.crashes()?);
-        let analysis = CrashAnalysis::of(&crashes, run.clients);
+        let analysis = CrashAnalysis::of(&crashes, &run);
         Ok(Self { path: folder.path().to_owned(), run, crashes, analysis })
     }
 }

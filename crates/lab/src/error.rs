@@ -122,6 +122,8 @@ pub enum LabError {
     SeveralCrashed,
     #[error("a crash at the step `{step}` of the binlogs: {source}")]
     CrashStep { step: CrashStep, source: std::io::Error },
+    #[error("the server did not stop by itself after a crash ({status})")]
+    CrashStop { status: std::process::ExitStatus },
     #[error("explanations are for private servers")]
     ExplainsOthers,
     #[error("A and B do not differ in anything that can be measured")]
@@ -265,6 +267,19 @@ impl LabError {
             Self::Prepare(error) | Self::External(ExternalError::Ask(error)) => error.to_string(),
             other => other.to_string(),
         }
+    }
+
+    /// Whether one server failed, or does not know what it is started with: others may go on.
+    pub(crate) fn is_of_server(&self) -> bool {
+        matches!(
+            self,
+            Self::Sandbox(_)
+                | Self::Prepare(_)
+                | Self::Preallocation { .. }
+                | Self::Setting(_)
+                | Self::CrashStep { .. }
+                | Self::CrashStop { .. }
+        )
     }
 
     /// The user must change something before anything can start. True for a new variant, unless it

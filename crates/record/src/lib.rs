@@ -29,7 +29,7 @@ mod trials;
 
 pub use commands::asked::{Asked, AskedServer};
 pub use commands::crash::{
-    BinlogDifference, CrashKind, CrashRecord, CrashRole, CrashRun, CrashStep,
+    BinlogDifference, CrashKind, CrashRecord, CrashRole, CrashRun, CrashStep, CrashedConfiguration,
 };
 pub use commands::explanation::{
     ExplainedFactor, ExplainedSide, Explanation, FactorChange, FactorLevel, LeftOut,
@@ -85,6 +85,7 @@ pub use texts::printable::{
 pub use time_span::TimeSpan;
 pub use trials::counts::{Counts, ErrorCount, ErrorTally};
 pub use trials::disturbance::Disturbance;
+pub(crate) use trials::disturbance::LoadSurroundings;
 pub use trials::drive::{DriveMode, Protocol, Spacing};
 pub use trials::error_class::{ErrorClass, ServerErrorCode, UnknownErrorClass};
 pub use trials::histogram::{Histogram, LatencyFigures, new_histogram};

@@ -9,6 +9,7 @@
 //!   (`figures`).
 //! - `usage_window`: the resource use of server, host and generator at the edges of the measured
 //!   time, with the transactions between the readings.
+//! - `surroundings_watch` ([`SurroundingsWatch`]): what goes on beside a load.
 //! - `watch` ([`TrialWatch`]): one thread for the server and one for the host, on the load's clock;
 //!   it writes the readings of `probe`. Its failures never stop a trial.
 //! - `event` ([`TrialEvent`], [`TrialListener`]): what live views receive.
@@ -39,4 +40,5 @@ pub use runs_folder::{
     RUNS_VARIABLE, RunsFolder, default_runs, is_remarked, named_runs, state_folder, state_runs,
     try_state_runs,
 };
+pub use surroundings_watch::SurroundingsWatch;
 pub use watch::{TrialWatch, WatchedServer};

@@ -30,8 +30,9 @@ impl EdgeReading {
     }
 }
 
+/// Watches what goes on beside a load; [`TrialSurroundings`] is what it finds.
 #[derive(Debug)]
-pub(crate) struct SurroundingsWatch {
+pub struct SurroundingsWatch {
     server_pid: Option<u32>,
     /// The load generator's and the server's.
     quotas: Vec<CpuQuota>,
@@ -43,25 +44,27 @@ pub(crate) struct SurroundingsWatch {
 
 impl SurroundingsWatch {
     /// `server_pid`: the server's first process; `None` if it is not on this host or unknown.
-    pub(crate) fn new(server_pid: Option<u32>) -> Self {
+    pub fn new(server_pid: Option<u32>) -> Self {
         let own = CpuQuota::of_this_process();
         let quotas = own.into_iter().chain(server_pid.and_then(CpuQuota::of_process)).collect();
         Self { server_pid, quotas, start: None, found: None, looks: 0, stopped: 0 }
     }
 
-    pub(crate) fn begin(&mut self) {
+    /// The measured time begins.
+    pub fn begin(&mut self) {
         self.start = Some(EdgeReading::take(&self.quotas));
     }
 
     /// An interval has ended.
-    pub(crate) fn look(&mut self) {
+    pub fn look(&mut self) {
         let is_measured = self.start.is_some() && self.found.is_none();
         let stopped = self.server_pid.filter(|_| is_measured).and_then(is_stopped);
         self.looks += u32::from(stopped.is_some());
         self.stopped += u32::from(stopped == Some(true));
     }
 
-    pub(crate) fn end(&mut self) {
+    /// The measured time has ended; the server runs still.
+    pub fn end(&mut self) {
         self.look();
         let Some(start) = &self.start else { return };
         let end = EdgeReading::take(&self.quotas);
@@ -95,7 +98,7 @@ impl SurroundingsWatch {
     }
 
     /// `None`: the measure phase did not end.
-    pub(crate) fn found(&self) -> Option<TrialSurroundings> {
+    pub fn found(&self) -> Option<TrialSurroundings> {
         self.found.clone()
     }
 }

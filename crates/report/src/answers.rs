@@ -225,21 +225,24 @@ fn has_failed(validity: &Validity) -> bool {
 
 impl ReportAnswer for CrashedRun {
     fn summary(&self, screen: TextScreen) -> String {
-        summary::crash_summary(&self.run, &self.analysis, screen)
+        summary::crash_summary(self, screen)
     }
 
     fn documents(&self) -> Vec<Document> {
-        vec![crash_report::document(&self.run, &self.analysis)]
+        vec![crash_report::document(self)]
     }
 
     fn json(&self) -> String {
-        crash_report::crash_json(&self.run, &self.analysis, &self.crashes)
+        crash_report::crash_json(self)
     }
 
     fn verdict(&self) -> AnswerVerdict {
         if self.analysis.broke_promise() {
             AnswerVerdict::No
-        } else if !self.analysis.not_proven.is_empty() || !self.run.is_complete {
+        } else if !self.analysis.not_proven.is_empty()
+            || !self.run.is_complete
+            || self.analysis.states_nothing()
+        {
             AnswerVerdict::Inconclusive
         } else {
             AnswerVerdict::Good
@@ -253,7 +256,7 @@ impl FolderAnswer for CrashedRun {
     }
 
     fn html(&self) -> String {
-        document_html(&crash_report::document(&self.run, &self.analysis), &self.run.tool_version)
+        document_html(&crash_report::document(self), &self.run.tool_version)
     }
 }
 

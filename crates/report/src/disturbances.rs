@@ -1,6 +1,6 @@
-//! What disturbed the trials of an answer: a line for each kind.
+//! What disturbed the trials or the crashes of an answer: a line for each kind.
 
-use truetps_record::{Disturbance, Trial};
+use truetps_record::{CrashRecord, Disturbance, Trial};
 
 use crate::format;
 
@@ -13,45 +13,76 @@ pub(crate) struct DisturbedTrials {
 
 /// The gravest first.
 pub(crate) fn disturbed<'a>(trials: impl IntoIterator<Item = &'a Trial>) -> Vec<DisturbedTrials> {
-    let mut all = 0;
-    let mut kinds: Vec<(Disturbance, Vec<&str>)> = Vec::new();
-    let mut again = Vec::new();
+    let (mut all, mut again) = (KindsOfDisturbance::of("trials"), Vec::new());
     for trial in trials {
-        all += 1;
-        again.extend(trial.repeated_after.as_deref().map(|why| (trial.name.as_str(), why)));
-        for found in trial.disturbances() {
-            match kinds.iter_mut().find(|(kind, _)| kind.is_like(&found)) {
-                Some((kind, names)) => {
-                    *kind = kind.clone().and(found);
-                    names.push(&trial.name);
-                }
-                None => kinds.push((found, vec![&trial.name])),
-            }
-        }
+        again.extend(trial.repeated_after.as_deref().map(|why| (trial.name.clone(), why)));
+        all.add(&trial.name, trial.disturbances());
     }
-    let mut lines: Vec<_> = kinds
-        .into_iter()
-        .map(|(kind, names)| DisturbedTrials {
-            is_grave: kind.is_grave(),
-            text: match names[..] {
-                [one] => format!("{one}: {kind}"),
-                _ => format!("{}: {}", which(&names, all), kind.at_most()),
-            },
-        })
-        .collect();
-    lines.sort_by_key(|line| !line.is_grave);
+    let mut lines = all.lines();
     if let Some((_, why)) = again.first() {
-        let names: Vec<_> = again.iter().map(|(name, _)| *name).collect();
-        let text = format!("{}: measured again, as {why}", which(&names, all));
+        let names: Vec<_> = again.iter().map(|(name, _)| name.clone()).collect();
+        let text = format!("{}: measured again, as {why}", all.which(&names));
         lines.push(DisturbedTrials { is_grave: false, text });
     }
     lines
 }
 
-fn which(names: &[&str], all: usize) -> String {
-    match names {
-        [one] => (*one).to_owned(),
-        several => format!("{} of {}", several.len(), format::trials(all)),
+/// As [`disturbed`], of the loads before crashes.
+pub(crate) fn disturbed_crashes(crashes: &[CrashRecord]) -> Vec<DisturbedTrials> {
+    let mut all = KindsOfDisturbance::of("crashes");
+    for crash in crashes {
+        all.add(&format!("crash {}", crash.number), crash.disturbances());
+    }
+    all.lines()
+}
+
+/// The disturbances of all loads, by their kinds.
+struct KindsOfDisturbance {
+    /// Several of what they belong to: `trials`.
+    several: &'static str,
+    loads: u64,
+    /// With the names of the loads.
+    kinds: Vec<(Disturbance, Vec<String>)>,
+}
+
+impl KindsOfDisturbance {
+    fn of(several: &'static str) -> Self {
+        Self { several, loads: 0, kinds: Vec::new() }
+    }
+
+    fn add(&mut self, name: &str, disturbances: Vec<Disturbance>) {
+        self.loads += 1;
+        for found in disturbances {
+            match self.kinds.iter_mut().find(|(kind, _)| kind.is_like(&found)) {
+                Some((kind, names)) => {
+                    *kind = kind.clone().and(found);
+                    names.push(name.to_owned());
+                }
+                None => self.kinds.push((found, vec![name.to_owned()])),
+            }
+        }
+    }
+
+    fn lines(&self) -> Vec<DisturbedTrials> {
+        let lines = self.kinds.iter().map(|(kind, names)| DisturbedTrials {
+            is_grave: kind.is_grave(),
+            text: match &names[..] {
+                [one] => format!("{one}: {kind}"),
+                _ => format!("{}: {}", self.which(names), kind.at_most()),
+            },
+        });
+        let mut lines: Vec<_> = lines.collect();
+        lines.sort_by_key(|line| !line.is_grave);
+        lines
+    }
+
+    fn which(&self, names: &[String]) -> String {
+        match names {
+            [one] => one.clone(),
+            names => {
+                format!("{} of {} {}", names.len(), format::count(self.loads), self.several)
+            }
+        }
     }
 }
 

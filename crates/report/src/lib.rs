@@ -32,6 +32,7 @@ mod answers;
 mod cell_tables;
 mod comparison;
 mod crash_report;
+mod crash_words;
 mod csv;
 mod csv_rows;
 mod disks;

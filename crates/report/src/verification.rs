@@ -7,6 +7,7 @@ use truetps_record::{
     Measured, RowComparison, RowExample, RowFault, ServerKill, Trial, Verification,
 };
 
+use crate::disturbances::disturbed;
 use crate::document::{Block, Document, DocumentSection, DocumentTable, TableEntry, Tone};
 use crate::format;
 use crate::json::json_text;
@@ -169,6 +170,7 @@ pub(crate) fn trust(input: &VerifiedRun) -> Option<String> {
             "{records} of the log of answers cannot be read: their rows count as unknown"
         ));
     }
+    limits.extend(disturbed(&input.trial).into_iter().map(|one| one.text));
     if input.verification.table.key_is_unique {
         limits.push(
             "the key of the table is unique: a second copy of a row is impossible".to_owned(),
@@ -280,12 +282,16 @@ pub(crate) fn comparison_fact(input: &VerifiedRun) -> Option<String> {
     Some(format!("{rows} of the table with {log} of answers, in {took}"))
 }
 
-/// Errors of the load, the most frequent first.
+/// Errors of the load, the most frequent first. A connection that broke without a row in flight is
+/// tried again, too: where no row was, the words say so.
 pub(crate) fn error_texts(trial: &Trial) -> Vec<String> {
-    let errors = trial.measured.iter().flat_map(|measured| &measured.errors);
-    let texts = errors.map(|error| {
-        let again =
-            (error.retried > 0).then(|| format!("{} tried again", format::count(error.retried)));
+    let Some(measured) = &trial.measured else { return Vec::new() };
+    let what = match measured.counts.retried {
+        0 => "reconnects without a row",
+        _ => "rows sent again or reconnects",
+    };
+    let texts = measured.errors.iter().map(|error| {
+        let again = (error.retried > 0).then(|| format!("{} {what}", format::count(error.retried)));
         let counts: Vec<_> = (error.count > 0)
             .then(|| format::count(error.count))
             .into_iter()

@@ -158,3 +158,23 @@ fn the_document_is_as_its_schema() {
         });
     }
 }
+
+/// The review's M18: "0 of these sent more than once" beside "22 tried again".
+#[test]
+fn connections_that_are_made_again_are_no_rows_that_are_sent_again() {
+    let mut trial = Fixture::durability().input().trials().next().unwrap().clone();
+    let measured = trial.measured.as_mut().unwrap();
+    measured.errors = vec![truetps_record::ErrorCount {
+        class: truetps_record::ErrorClass::ConnectionLost,
+        code: 0,
+        count: 38,
+        retried: 22,
+        first_message: "the connection was closed".to_owned(),
+    }];
+    measured.counts.retried = 0;
+    let said = |trial: &truetps_record::Trial| crate::verification::error_texts(trial).concat();
+    let expect = "38, 22 reconnects without a row × connection_lost: the connection was closed";
+    assert_eq!(said(&trial), expect);
+    trial.measured.as_mut().unwrap().counts.retried = 5;
+    assert!(said(&trial).contains("22 rows sent again or reconnects"), "{}", said(&trial));
+}

@@ -25,7 +25,7 @@ pub(crate) fn run(args: &ReportArgs) -> Result<Exit, CommandFailure> {
         }
         // In the other formats it is shown as a load.
         AnyRun::Verified(run) => give(&run.path, form),
-        AnyRun::Crashed(run) => give_document(&run, form),
+        AnyRun::Crashed(run) => give_document(&*run, form),
         AnyRun::Probe(run) => probe::show(&run, form),
     }
 }

@@ -1,4 +1,4 @@
-//! One crash: load, crash, recovery, reading back.
+//! One crash: start, load, crash, recovery, reading back, stop.
 
 use std::io;
 use std::path::PathBuf;
@@ -17,6 +17,8 @@ use super::binlog::compare_binlog;
 use super::clients::{CrashLoad, KEYS_PER_CLIENT, TABLE, load_until};
 use super::controls::{CrashCell, promised_loss};
 use super::count::{SentRow, count_loss};
+use super::load_watch::{FoundBeside, LoadWatch};
+use super::order::PlannedCrash;
 use super::steps::BinlogWatch;
 use super::table_check::TableCheck;
 use crate::error::LabError;
@@ -31,17 +33,10 @@ const PHASE: Duration = Duration::from_secs(1);
 const OCCURRENCES: u64 = 4;
 const STEP_DELAY: Duration = Duration::from_millis(3);
 const STOP_LOOK: Duration = Duration::from_millis(50);
+const STOP_TIMEOUT: Duration = Duration::from_mins(5);
 const CLIENT_TIMEOUT: Duration = Duration::from_mins(2);
 /// Keys of one crash. All clients have room in them, and 2^19 crashes fit into a signed key.
 const KEYS_PER_CRASH: u64 = 1 << 44;
-
-/// Which crash of a server comes next.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct PlannedCrash {
-    pub(crate) kind: CrashKind,
-    /// `None`: at a random time.
-    pub(crate) step: Option<CrashStep>,
-}
 
 /// The server of a configuration, between crashes.
 pub(crate) struct CrashedServer<'a> {
@@ -61,6 +56,15 @@ pub(crate) struct CrashedServer<'a> {
     pub(crate) promised: Option<Durability>,
 }
 
+/// Where a crash stands in the experiment.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct CrashPlace {
+    /// From 1.
+    pub(crate) number: u32,
+    /// From 0.
+    pub(crate) block: u32,
+}
+
 /// What is known after a crash.
 pub(crate) struct CrashOutcome {
     pub(crate) record: CrashRecord,
@@ -77,20 +81,38 @@ struct BrokenLoad {
 }
 
 impl CrashedServer<'_> {
+    /// Starts it for a load. Until then its disk takes no time.
+    pub(crate) fn start(&self) -> Result<RunningServer, LabError> {
+        self.sandbox.set_disk_timed(false)?;
+        let server = self.sandbox.start(&self.options)?;
+        self.sandbox.set_disk_timed(true)?;
+        Ok(server)
+    }
+
+    /// Stops it, so that the servers of other configurations are alone on the host.
+    pub(crate) fn stop(&self, server: RunningServer) -> Result<(), LabError> {
+        self.sandbox.set_disk_timed(false)?;
+        let stopped = server.stop(STOP_TIMEOUT)?;
+        if stopped.clean {
+            return Ok(());
+        }
+        Err(LabError::CrashStop { status: stopped.status })
+    }
+
     /// Loads and crashes this server. `None`: the user ended the experiment before the crash.
     pub(crate) fn crash(
         &self,
         server: RunningServer,
         planned: PlannedCrash,
-        number: u32,
+        place: CrashPlace,
         random: &mut RandomStream,
+        watch: &mut LoadWatch<'_>,
     ) -> Result<Option<CrashOutcome>, LabError> {
         let planned =
             PlannedCrash { step: planned.step.filter(|_| self.binlogs.is_some()), ..planned };
-        let first_key = u64::from(number) * KEYS_PER_CRASH;
-        let Some(mut broken) = self.crash_under_load(server, planned, first_key, random)? else {
-            return Ok(None);
-        };
+        let first_key = u64::from(place.number) * KEYS_PER_CRASH;
+        let broken = self.crash_under_load(server, planned, first_key, random, watch)?;
+        let Some(mut broken) = broken else { return Ok(None) };
         if planned.step == Some(CrashStep::Recovery)
             && let Some(disk_crash) = self.disk_crash(planned.kind, random)
         {
@@ -103,7 +125,7 @@ impl CrashedServer<'_> {
                 (None, AfterCrash { problem: Some(error.to_string()), ..AfterCrash::default() })
             }
         };
-        let record = self.record(planned, number, &broken, after);
+        let record = self.record(planned, place, &broken, after);
         Ok(Some(CrashOutcome { record, server }))
     }
 
@@ -124,6 +146,7 @@ impl CrashedServer<'_> {
         planned: PlannedCrash,
         first_key: u64,
         random: &mut RandomStream,
+        watch: &mut LoadWatch<'_>,
     ) -> Result<Option<BrokenLoad>, LabError> {
         let wait = LOAD_MIN + PHASE.mul_f64(random.open_unit());
         let disk_crash = self.disk_crash(planned.kind, random);
@@ -132,7 +155,8 @@ impl CrashedServer<'_> {
         let clock = Instant::now();
         let (mut load, crashed) =
             load_until(&target, self.clients, first_key, clock, |end_load| {
-                let is_complete = wait_unless_stopped(wait, self.stop);
+                let is_complete = wait_unless_stopped(wait, self.stop, watch);
+                watch.end();
                 if let Some(step) = planned.step.filter(|_| is_complete) {
                     self.wait_for_step(step, &server, random, end_load)?;
                 }
@@ -261,7 +285,7 @@ impl CrashedServer<'_> {
     fn record(
         &self,
         planned: PlannedCrash,
-        number: u32,
+        place: CrashPlace,
         BrokenLoad { load, crashed, blocks_lost }: &BrokenLoad,
         after: AfterCrash,
     ) -> CrashRecord {
@@ -269,7 +293,8 @@ impl CrashedServer<'_> {
         let count = count_loss(&load.sent, &after.present, *crashed);
         let load_s = crashed.as_secs_f64();
         CrashRecord {
-            number,
+            number: place.number,
+            block: Some(place.block),
             role: self.cell.role,
             kind,
             step,
@@ -293,7 +318,19 @@ impl CrashedServer<'_> {
                 .promised
                 .as_ref()
                 .map(|durability| promised_loss(durability, kind) == Loss::Nothing),
+            surroundings: None,
+            steal: None,
+            beside: Vec::new(),
         }
+    }
+}
+
+impl CrashOutcome {
+    /// Adds what went on beside the load.
+    pub(crate) fn note_beside(&mut self, found: FoundBeside) {
+        let FoundBeside { surroundings, steal, runs } = found;
+        (self.record.surroundings, self.record.steal, self.record.beside) =
+            (surroundings, steal, runs);
     }
 }
 
@@ -307,13 +344,14 @@ struct AfterCrash {
 }
 
 /// Whether the time passed before the user ended the experiment.
-fn wait_unless_stopped(wait: Duration, stop: &AtomicBool) -> bool {
+fn wait_unless_stopped(wait: Duration, stop: &AtomicBool, watch: &mut LoadWatch<'_>) -> bool {
     let end = Instant::now() + wait;
     while let Some(left) = end.checked_duration_since(Instant::now()) {
         if stop.load(Ordering::Relaxed) {
             return false;
         }
         thread::sleep(left.min(STOP_LOOK));
+        watch.look();
     }
     true
 }

@@ -1,46 +1,46 @@
 //! Crashes: how much of what a server has acknowledged is gone afterwards.
 //!
 //! Each configuration gets a private server of its own, which is crashed again and again under
-//! load. The order within a crash decides whether its result is true: the server dies first, so
-//! that no answer comes from a machine that is already dead; then the disk loses what it loses, and
-//! the file system is mounted anew, so that nothing is read from memory.
+//! load, in randomised blocks (`order`): one server runs at a time, and what changes on the host
+//! meanwhile meets all of them alike. The order within a crash decides whether its result is true:
+//! the server dies first, so that no answer comes from a machine that is already dead; then the
+//! disk loses what it loses, and the file system is mounted anew, so that nothing is read from
+//! memory.
+//!
+//! A server that fails, and not by a crash, takes only its own configuration out of the experiment.
 
 mod binlog;
 mod clients;
 mod controls;
 mod count;
 mod cycle;
+mod load_watch;
+mod order;
+mod prepare;
 mod steps;
 mod table_check;
 
 use std::sync::atomic::Ordering;
-use std::time::Duration;
 
 use truetps_folder::{CrashFolder, ExperimentFolder};
-use truetps_knowledge::judge_text;
-use truetps_probe::{clock, host_facts, probe_flush};
-use truetps_record::{CrashKind, CrashRole, CrashRun, CrashStep, SCHEMA_VERSION, ServerFacts};
-use truetps_sandbox::{
-    RunningServer, Sandbox, SandboxOptions, ServerLoad, Settings, StartOptions, effective_variables,
+use truetps_probe::{RunPresence, clock, host_facts, probe_flush};
+use truetps_record::{
+    CrashKind, CrashRecord, CrashRole, CrashRun, CrashStep, CrashedConfiguration, HostFacts,
+    SCHEMA_VERSION, ServerFacts,
 };
-use truetps_workload::RandomStream;
+use truetps_sandbox::{ServerLoad, Settings};
 
 use crate::check_settings::check_settings;
 use crate::error::LabError;
 use crate::event::{ExperimentEvent, Listener};
 use crate::experiment::ExperimentRequest;
 use crate::experiment::setup::{server_settings, warn_of_leftovers};
-use crate::private::preallocation::{self, PreallocSwitch};
+use crate::private::preallocation;
 use crate::trial::server_provider::{ServerProgram, ServerSource};
-use binlog::binlog_basename;
 use controls::{CrashCell, controls};
-use cycle::{CrashedServer, PlannedCrash, create_table};
-use table_check::TableCheck;
-
-const CLIENT_TIMEOUT: Duration = Duration::from_mins(1);
-const STOP_TIMEOUT: Duration = Duration::from_mins(5);
-/// An upper bound of what the clients of a configuration write in all crashes.
-const DATA_BYTES: u64 = 1 << 30;
+use cycle::{CrashPlace, CrashedServer};
+use load_watch::LoadWatch;
+use order::{ScheduledCrash, crash_order, random_of};
 
 /// The crashes of an experiment.
 #[derive(Debug, Clone)]
@@ -77,7 +77,55 @@ pub fn crash(
     let load = ServerLoad { connections_max: options.clients, statements_per_connection: 1 };
     let (server, fixed) =
         server_settings(request.plan, program, &catalogue, host.memory_bytes, load);
-    let run = CrashRun {
+    let cells = cells(request, options, program, &fixed);
+    let mut laboratory = CrashLaboratory {
+        request,
+        options,
+        program,
+        fixed,
+        servers: cells.iter().map(|_| None).collect(),
+        cells: &cells,
+        presence: RunPresence::announce("crash"),
+        folder: None,
+        run: new_run(request, options, server, host, &cells),
+        crashes: 0,
+    };
+    laboratory.run(listener)?;
+    laboratory.folder.ok_or(LabError::Interrupted)
+}
+
+/// The controls, and the configurations of the plan.
+fn cells(
+    request: &ExperimentRequest<'_>,
+    options: &CrashOptions,
+    program: &ServerProgram,
+    fixed: &Settings,
+) -> Vec<CrashCell> {
+    let planned = request.plan.configurations();
+    let CrashOptions { kinds, clients, .. } = options;
+    let mut cells = controls(program.binary.family(), kinds, *clients, &planned, fixed);
+    cells.extend(planned.into_iter().map(|configuration| CrashCell {
+        role: CrashRole::Cell,
+        kinds: kinds.clone(),
+        configuration,
+    }));
+    cells
+}
+
+/// The record before the first crash.
+fn new_run(
+    request: &ExperimentRequest<'_>,
+    options: &CrashOptions,
+    server: ServerFacts,
+    host: HostFacts,
+    cells: &[CrashCell],
+) -> CrashRun {
+    let configurations = cells.iter().map(|cell| CrashedConfiguration {
+        role: cell.role,
+        configuration: cell.configuration.clone(),
+        left_out: None,
+    });
+    CrashRun {
         schema_version: SCHEMA_VERSION,
         tool_version: request.tool_version.to_owned(),
         name: request.plan.name.clone(),
@@ -90,17 +138,15 @@ pub fn crash(
         survival: options.survival,
         steps: options.steps.clone(),
         is_live: options.is_live,
+        configurations: configurations.collect(),
+        smallest_effect: request.plan.design.smallest_effect_percent / 100.0,
         host,
-        server: server.clone(),
+        server,
         disk: None,
         table_check: None,
         command: request.command.clone(),
         is_complete: false,
-    };
-    let mut laboratory =
-        CrashLaboratory { request, options, program, fixed, server, folder: None, run, crashes: 0 };
-    laboratory.run(listener)?;
-    laboratory.folder.ok_or(LabError::Interrupted)
+    }
 }
 
 struct CrashLaboratory<'a> {
@@ -108,7 +154,11 @@ struct CrashLaboratory<'a> {
     options: &'a CrashOptions,
     program: &'a ServerProgram,
     fixed: Settings,
-    server: ServerFacts,
+    cells: &'a [CrashCell],
+    /// The server of each configuration, between its crashes. `None`: there is none yet, or it did
+    /// not start any more.
+    servers: Vec<Option<CrashedServer<'a>>>,
+    presence: RunPresence,
     /// `None`: nothing has crashed so far.
     folder: Option<CrashFolder>,
     run: CrashRun,
@@ -116,16 +166,32 @@ struct CrashLaboratory<'a> {
     crashes: u32,
 }
 
-impl<'a> CrashLaboratory<'a> {
+impl CrashLaboratory<'_> {
     fn run(&mut self, listener: &mut dyn Listener) -> Result<(), LabError> {
-        let cells = self.cells();
-        let planned: usize = cells.iter().map(|cell| self.crashes_of(cell).len()).sum();
-        for cell in &cells {
-            if !self.crash_cell(cell, planned, listener)? {
+        let order =
+            crash_order(self.cells, &self.options.steps, self.options.crashes, self.run.seed);
+        let mut first_failure = None;
+        for (position, one) in order.iter().enumerate() {
+            if self.request.stop.load(Ordering::Relaxed) {
                 return Ok(());
             }
+            if self.run.configurations[one.cell].left_out.is_some() {
+                continue;
+            }
+            match self.crash_one(*one, position, order.len(), listener) {
+                Ok(true) => {}
+                Ok(false) => return Ok(()),
+                Err(error) if error.is_of_server() => {
+                    self.leave_out(one.cell, &error, listener)?;
+                    first_failure.get_or_insert(error);
+                }
+                Err(error) => return Err(error),
+            }
         }
-        self.run.is_complete = true;
+        if let (None, Some(error)) = (&self.folder, first_failure) {
+            return Err(error);
+        }
+        self.run.is_complete = self.run.configurations.iter().all(|one| one.left_out.is_none());
         Ok(self.folder()?.write(&self.run)?)
     }
 
@@ -139,153 +205,61 @@ impl<'a> CrashLaboratory<'a> {
         Ok(self.folder.insert(folder).clone())
     }
 
-    /// The controls first: where they fail, all else proves nothing.
-    fn cells(&self) -> Vec<CrashCell> {
-        let CrashOptions { kinds, clients, .. } = self.options;
-        let mut cells = controls(self.program.binary.family(), kinds, *clients);
-        let planned = self.request.plan.configurations().into_iter();
-        cells.extend(planned.map(|configuration| CrashCell {
-            role: CrashRole::Cell,
-            kinds: kinds.clone(),
-            configuration,
-        }));
-        cells
-    }
-
-    /// A server that is killed as it starts leaves what the crash before has left.
-    fn crashes_of(&self, cell: &CrashCell) -> Vec<PlannedCrash> {
-        let steps: Vec<_> = self.options.steps.iter().copied().map(Some).collect();
-        let steps =
-            if cell.role == CrashRole::Cell && !steps.is_empty() { steps } else { vec![None] };
-        let pairs = cell
-            .kinds
-            .iter()
-            .flat_map(|kind| steps.iter().map(|step| PlannedCrash { kind: *kind, step: *step }));
-        let possible =
-            pairs.filter(|one| one.kind.needs_disk() || one.step != Some(CrashStep::Recovery));
-        possible.flat_map(|one| std::iter::repeat_n(one, self.options.crashes as usize)).collect()
-    }
-
-    /// All crashes of a configuration. Returns whether the experiment goes on.
-    fn crash_cell(
+    /// A crash, recorded before its server is stopped. Returns whether the experiment goes on.
+    fn crash_one(
         &mut self,
-        cell: &CrashCell,
-        planned: usize,
+        ScheduledCrash { block, cell, planned }: ScheduledCrash,
+        position: usize,
+        of: usize,
         listener: &mut dyn Listener,
     ) -> Result<bool, LabError> {
-        let mut random = RandomStream::new(self.run.seed, u64::from(self.crashes));
-        let mut crashes = self.crashes_of(cell);
-        random.shuffle(&mut crashes);
-        let mut prepared = None;
-        for one in crashes {
-            if self.request.stop.load(Ordering::Relaxed) {
-                return Ok(false);
+        let crashed = match self.servers[cell].take() {
+            Some(crashed) => crashed,
+            None => self.prepare(cell, listener)?,
+        };
+        let label = self.cells[cell].configuration.settings_label();
+        let at = planned.step.map_or_else(String::new, |step| format!(" at {step}"));
+        listener.event(&ExperimentEvent::Preparing(format!(
+            "crash {} of {of}: {}{at}, {label}",
+            position + 1,
+            planned.kind
+        )));
+        let server = crashed.start()?;
+        let place = CrashPlace { number: self.crashes + 1, block };
+        let mut random = random_of(self.run.seed, position);
+        let mut watch = LoadWatch::begin(&self.presence, server.pid(), listener);
+        let outcome = crashed.crash(server, planned, place, &mut random, &mut watch)?;
+        let Some(mut outcome) = outcome else { return Ok(false) };
+        outcome.note_beside(watch.found(listener));
+        self.folder()?.append(&outcome.record)?;
+        self.crashes = place.number;
+        let CrashRecord { lost, table_problem, .. } = &outcome.record;
+        let is_damaged = *lost > 0 || table_problem.is_some();
+        // A server that does not start any more leaves its place to a new one, and so does one that
+        // cannot stop because of what the crash took from it.
+        if let Some(server) = outcome.server {
+            match crashed.stop(server) {
+                Ok(()) => self.servers[cell] = Some(crashed),
+                Err(error) if is_damaged => listener.warn(format!("{label}: {error}")),
+                Err(error) => return Err(error),
             }
-            let (crashed, server) = match prepared.take() {
-                Some(prepared) => prepared,
-                None => self.prepare(cell, listener)?,
-            };
-            let number = self.crashes + 1;
-            let label = cell.configuration.settings_label();
-            let PlannedCrash { kind, step } = one;
-            let at = step.map_or_else(String::new, |step| format!(" at {step}"));
-            listener.event(&ExperimentEvent::Preparing(format!(
-                "crash {number} of {planned}: {kind}{at}, {label}"
-            )));
-            let Some(outcome) = crashed.crash(server, one, number, &mut random)? else {
-                return Ok(false);
-            };
-            self.folder()?.append(&outcome.record)?;
-            self.crashes = number;
-            // A server that does not start any more leaves its data to a new one.
-            prepared = outcome.server.map(|server| (crashed, server));
         }
         Ok(true)
     }
 
-    /// A server of a configuration with an empty table, which is durable whatever the settings are.
-    fn prepare<'b>(
+    /// The other configurations go on without this one.
+    fn leave_out(
         &mut self,
-        cell: &'b CrashCell,
+        cell: usize,
+        error: &LabError,
         listener: &mut dyn Listener,
-    ) -> Result<(CrashedServer<'b>, RunningServer), LabError>
-    where
-        'a: 'b,
-    {
-        let ServerSource::Private { home, disks, .. } = self.request.source else {
-            return Err(LabError::CrashOfOthers);
-        };
-        let plan = self.request.plan;
-        let name = plan.disk_of(&cell.configuration);
-        listener.event(&ExperimentEvent::Preparing(format!(
-            "preparing a server: {}",
-            cell.configuration.settings_label()
-        )));
-        let settings = self.fixed.clone().with(cell.configuration.settings());
-        let disk = name.map(|name| disks.sandbox_disk(name, self.run.seed)).transpose()?;
-        let sandbox_options =
-            SandboxOptions { settings: settings.clone(), data_bytes: DATA_BYTES, disk };
-        let sandbox = Sandbox::create(home, &self.program.binary, &sandbox_options)?;
-        let mut options = StartOptions::new(settings);
-        let prealloc = cell.configuration.prealloc();
-        if let Some(mode) = prealloc {
-            options.environment = preallocation::environment(&sandbox, &options.settings, mode)?;
-        }
-        let server = sandbox.start(&options)?;
-        let mut client = server.connect(CLIENT_TIMEOUT)?;
-        if prealloc.is_some() {
-            let mut switch = PreallocSwitch::of(&sandbox.datadir(), &options.settings);
-            switch.set(&mut client, prealloc)?;
-            // A pool's files are used by the next binlog.
-            client.execute("FLUSH BINARY LOGS")?;
-            switch.begin(prealloc)?;
-        }
-        let variables = effective_variables(&mut client)?;
-        create_table(&mut client)?;
-        let table_check = TableCheck::of(&mut client)?;
-        let binlogs = binlog_basename(&mut client)?;
-        drop(client);
-        server.stop(STOP_TIMEOUT)?;
-        sandbox.set_disk_timed(true)?;
-        self.note_facts(name, &sandbox, table_check)?;
-        let variables = variables.iter().map(|(name, value)| (name.as_str(), value.as_str(), None));
-        let promised = judge_text(self.server.flavour, &self.server.version, variables);
-        let server = sandbox.start(&options)?;
-        let CrashOptions { clients, survival, is_live, .. } = *self.options;
-        let stop = self.request.stop;
-        let crashed = CrashedServer {
-            cell,
-            sandbox,
-            options,
-            clients,
-            survival,
-            is_live,
-            stop,
-            binlogs,
-            table_check,
-            promised,
-        };
-        Ok((crashed, server))
-    }
-
-    /// Notes what is the same for all servers: the disk, which is measured first, and the check of
-    /// tables.
-    fn note_facts(
-        &mut self,
-        disk: Option<&str>,
-        sandbox: &Sandbox,
-        table_check: Option<TableCheck>,
     ) -> Result<(), LabError> {
-        let ServerSource::Private { disks, .. } = self.request.source else {
-            return Err(LabError::CrashOfOthers);
-        };
-        if let Some(name) = disk.filter(|_| self.run.disk.is_none())
-            && let Some(found) = sandbox.test_disk()?
-        {
-            self.run.disk = disks.disk_facts(name, &found);
-        }
-        self.run.table_check = table_check.map(|check| check.name().to_owned());
-        // Before the first crash it is a part of the record that is made then.
+        let CrashedConfiguration { role, configuration, .. } = &self.run.configurations[cell];
+        let label = configuration.settings_label();
+        let control = if *role == CrashRole::Cell { "" } else { "control " };
+        listener
+            .warn(format!("{control}{label}: its remaining crashes are left out, because {error}"));
+        self.run.configurations[cell].left_out = Some(error.to_string());
         self.folder.as_ref().map_or(Ok(()), |folder| Ok(folder.write(&self.run)?))
     }
 }

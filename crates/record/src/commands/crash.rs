@@ -4,7 +4,13 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-use crate::{Configuration, DiskFacts, HostFacts, ServerFacts};
+use crate::{
+    Configuration, DiskFacts, Disturbance, HostFacts, LoadSurroundings, OtherRun, ServerFacts,
+    TrialSurroundings,
+};
+
+/// The smallest difference of interest of a plan that names none.
+const SMALLEST_EFFECT: f64 = 0.03;
 
 /// What dies in a crash.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
@@ -132,6 +138,10 @@ pub struct BinlogDifference {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct CrashRecord {
     pub number: u32,
+    /// From 0: in each block every configuration is crashed once in every way, in a random order.
+    /// `None`: recorded by a version that crashed one configuration after the other.
+    #[serde(default)]
+    pub block: Option<u32>,
     pub role: CrashRole,
     pub kind: CrashKind,
     /// `None`: at a random time.
@@ -169,6 +179,34 @@ pub struct CrashRecord {
     /// Whether the settings promise, by the server's documentation, that nothing is lost. `None`:
     /// not known.
     pub promises_all_kept: Option<bool>,
+    /// During the load. `None`: recorded by an earlier version.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub surroundings: Option<TrialSurroundings>,
+    /// Share of the host's CPU time that other guests of its machine took during the load, 0 to 1.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub steal: Option<f64>,
+    /// Other runs of truetps on this host during the load.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub beside: Vec<OtherRun>,
+}
+
+impl CrashRecord {
+    /// What disturbed the load before the crash, the gravest first.
+    pub fn disturbances(&self) -> Vec<Disturbance> {
+        let Self { surroundings, steal, beside, .. } = self;
+        LoadSurroundings { surroundings: surroundings.as_ref(), steal: *steal, beside }
+            .disturbances()
+    }
+}
+
+/// A configuration that an experiment crashes.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct CrashedConfiguration {
+    pub role: CrashRole,
+    pub configuration: Configuration,
+    /// Why its remaining crashes were left out, in the server's words. `None`: they were not.
+    #[serde(default)]
+    pub left_out: Option<String>,
 }
 
 /// `crash.json`: an experiment with crashes.
@@ -183,7 +221,7 @@ pub struct CrashRun {
     pub created_at: String,
     pub seed: u64,
     pub clients: u32,
-    /// Crashes of each kind, and at each step, of each configuration.
+    /// Crashes of each kind, and at each step, of each configuration: the number of blocks.
     pub crashes: u32,
     pub kinds: Vec<CrashKind>,
     /// Share of the sectors in the disk's cache that survive a power cut, each by chance: writes
@@ -196,6 +234,13 @@ pub struct CrashRun {
     /// server is killed first.
     #[serde(default)]
     pub is_live: bool,
+    /// All configurations: the controls, then the plan's in its order. Empty: recorded
+    /// by an earlier version.
+    #[serde(default)]
+    pub configurations: Vec<CrashedConfiguration>,
+    /// Smallest relative difference of throughputs that the plan cares for: 0.03 is 3 %.
+    #[serde(default = "smallest_effect")]
+    pub smallest_effect: f64,
     pub host: HostFacts,
     pub server: ServerFacts,
     /// `None`: the server was on the host's own disk.
@@ -207,4 +252,8 @@ pub struct CrashRun {
     pub command: Vec<String>,
     /// All planned crashes have happened.
     pub is_complete: bool,
+}
+
+fn smallest_effect() -> f64 {
+    SMALLEST_EFFECT
 }

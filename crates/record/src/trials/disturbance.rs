@@ -6,7 +6,7 @@ use std::fmt;
 
 use serde::Serialize;
 
-use crate::{ProgramUse, Trial};
+use crate::{OtherRun, ProgramUse, Trial, TrialSurroundings};
 
 /// Other programs used this share of the host's cores.
 const OTHERS_MIN: f64 = 0.10;
@@ -37,31 +37,46 @@ pub enum Disturbance {
     ServerStopped { looks: u32, of: u32 },
 }
 
+/// What went on beside a load, of which the disturbances are a part.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct LoadSurroundings<'a> {
+    pub(crate) surroundings: Option<&'a TrialSurroundings>,
+    pub(crate) steal: Option<f64>,
+    pub(crate) beside: &'a [OtherRun],
+}
+
 impl Trial {
     /// The gravest first.
     pub fn disturbances(&self) -> Vec<Disturbance> {
-        let mut found: Vec<_> =
-            self.disturbances_of_host().into_iter().chain(self.disturbances_beside()).collect();
-        found.sort_by_key(|one| !one.is_grave());
-        found
+        let steal = self.measured.as_ref().and_then(|measured| measured.resources.steal);
+        let surroundings = self.surroundings.as_ref();
+        LoadSurroundings { surroundings, steal, beside: &self.beside }.disturbances()
     }
 
     /// The first disturbance that decides the figures: a trial without it says more.
     pub fn grave_disturbance(&self) -> Option<Disturbance> {
         self.disturbances().into_iter().find(Disturbance::is_grave)
     }
+}
 
-    fn disturbances_of_host(&self) -> Vec<Disturbance> {
-        let steal = self.measured.as_ref().and_then(|measured| measured.resources.steal);
-        let steal =
-            steal.filter(|share| *share >= STEAL_MIN).map(|share| Disturbance::Steal { share });
+impl LoadSurroundings<'_> {
+    /// The gravest first.
+    pub(crate) fn disturbances(&self) -> Vec<Disturbance> {
+        let mut found: Vec<_> = self.of_host().into_iter().chain(self.of_programs()).collect();
+        found.sort_by_key(|one| !one.is_grave());
+        found
+    }
+
+    fn of_host(&self) -> Vec<Disturbance> {
+        let steal = self.steal.filter(|share| *share >= STEAL_MIN);
+        let steal = steal.map(|share| Disturbance::Steal { share });
         let runs: BTreeSet<_> = self.beside.iter().map(|other| other.command.clone()).collect();
         let runs = (!runs.is_empty()).then_some(Disturbance::OtherRuns { commands: runs });
         steal.into_iter().chain(runs).collect()
     }
 
-    fn disturbances_beside(&self) -> Vec<Disturbance> {
-        let Some(beside) = &self.surroundings else { return Vec::new() };
+    fn of_programs(&self) -> Vec<Disturbance> {
+        let Some(beside) = self.surroundings else { return Vec::new() };
         let others = beside.other_programs.as_ref().filter(|others| others.share() >= OTHERS_MIN);
         let found = [
             others.map(|others| Disturbance::OtherPrograms {

@@ -1,16 +1,17 @@
 //! Every screen fits, at each width, and says what matters first.
 
 use truetps_analysis::CrashAnalysis;
+use truetps_archive::CrashedRun;
 use truetps_knowledge::{SettingsSide, SideValue, diff};
 use truetps_record::{
-    Configuration, CrashKind, CrashRecord, CrashRole, CrashRun, CrashStep, Flavour, ServerFacts,
-    SettingValue,
+    Configuration, CrashKind, CrashRecord, CrashRole, CrashRun, CrashStep, CrashedConfiguration,
+    Flavour, ServerFacts, SettingValue,
 };
 
 use super::layout::SUMMARY_LINES_MAX;
 use super::{crash_summary, diff_summary, stalls_summary, summary_text};
 use crate::fixture::Fixture;
-use crate::{FolderAnswer, ReportAnswer};
+use crate::{AnswerVerdict, FolderAnswer, ReportAnswer};
 use crate::{TextScreen, display_width};
 
 const SWEEP: &str = "\
@@ -267,27 +268,137 @@ fn what_a_power_cut_loses_is_a_column_where_it_differs() {
     );
 }
 
+/// A screen without line breaks and with plain spaces.
+fn words(text: &str) -> String {
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+/// With both controls, as they must be.
+fn believed(records: &[CrashRecord]) -> Vec<CrashRecord> {
+    let keeps = records.iter().map(|one| (CrashRole::KeepsAll, 0, one));
+    let loses = records.iter().map(|one| (CrashRole::LosesSome, 9, one));
+    let controls = keeps.chain(loses).map(|(role, lost, one)| CrashRecord {
+        role,
+        lost,
+        configuration: Configuration { levels: [].into() },
+        ..one.clone()
+    });
+    controls.chain(records.iter().cloned()).collect()
+}
+
+#[test]
+fn crashes_have_a_price_with_an_interval_and_bounds_that_are_named() {
+    let (run, records) = crashes(&[1, 2], &[1]);
+    let input = crashed(&run, &believed(&records));
+    let text = words(&crash_summary(&input, TextScreen::PLAIN));
+    for expect in [
+        "Losses only where the settings allow them.",
+        "Throughput against innodb_flush_log_at_trx_commit=1 sync_binlog=1: \
+         innodb_flush_log_at_trx_commit=2 ×1.500 [1.500, 1.500], faster.",
+        // 1 − 0.05^(1/10).
+        "0 (≤ 26 %)",
+        "(95 %)",
+        "Each number of lost rows is the largest of 10 crashes: on average one further crash in 11 \
+         loses more.",
+        "=1 / =1 5 223 1.80 ms safest",
+    ] {
+        assert!(text.contains(expect), "{text} should contain {expect}");
+    }
+    let page = input.html();
+    assert!(page.contains("×1.500 [1.500, 1.500]") && page.contains("faster"), "{page}");
+}
+
+#[test]
+fn a_few_crashes_without_a_loss_are_no_statement() {
+    let (run, records) = crashes(&[1], &[1]);
+    let said = |blocks: u32| {
+        let few: Vec<_> = records.iter().filter(|one| one.block < Some(blocks)).cloned().collect();
+        let input = crashed(&run, &believed(&few));
+        (words(&crash_summary(&input, TextScreen::PLAIN)), input.verdict())
+    };
+    let (two, exit) = said(2);
+    let expect = "No statement where nothing was lost in 2 crashes: up to 78 % of them may lose \
+                  something (95 %); it takes 5 crashes of each kind.";
+    assert!(two.contains(expect) && !two.contains("Nothing was lost"), "{two}");
+    assert_eq!(exit, AnswerVerdict::Inconclusive);
+    let (five, _) = said(5);
+    let expect = "Nothing was lost: at most 45 % of crashes of a kind lose something (95 %).";
+    assert!(five.contains(expect) && !five.contains("o statement"), "{five}");
+}
+
+#[test]
+fn what_is_left_out_and_what_disturbed_crashes_is_named() {
+    let (mut run, mut records) = crashes(&[1, 2], &[1]);
+    run.configurations = vec![CrashedConfiguration {
+        role: CrashRole::Cell,
+        configuration: records[0].configuration.clone(),
+        left_out: Some("mariadbd did not start".to_owned()),
+    }];
+    records[3].number = 4;
+    records[3].steal = Some(0.5);
+    let input = crashed(&run, &records);
+    let text = words(&crash_summary(&input, TextScreen::PLAIN));
+    for expect in [
+        "Innodb_flush_log_at_trx_commit=1 sync_binlog=1: its remaining crashes were left out: \
+         mariadbd did not start.",
+        "crash 4: other guests of the machine took 50 % of the CPU time",
+    ] {
+        assert!(text.contains(expect), "{text} should contain {expect}");
+    }
+    let document: serde_json::Value = serde_json::from_str(&input.json()).unwrap();
+    let disturbed = &document["disturbances"][0];
+    assert_eq!((&disturbed["crash"], &disturbed["kind"]), (&4.into(), &"steal".into()));
+    assert_eq!(document["configurations"][0]["left_out"], "mariadbd did not start");
+}
+
+/// A control and the configuration with its settings.
+#[test]
+fn a_control_that_differs_from_its_configuration_is_an_alarm() {
+    let (run, records) = crashes(&[1, 2], &[1]);
+    let said = |factor: f64| {
+        let controls = records.iter().filter(|one| one.lost == 0).map(|one| CrashRecord {
+            role: CrashRole::KeepsAll,
+            tps: one.tps * factor * (1.0 + f64::from(one.block.unwrap() % 3) / 100.0),
+            ..one.clone()
+        });
+        let all: Vec<_> = controls.chain(records.iter().cloned()).collect();
+        words(&crash_summary(&crashed(&run, &all), TextScreen::PLAIN))
+    };
+    let expect = "the control with the settings of innodb_flush_log_at_trx_commit=1 sync_binlog=1 \
+                  differed from it by";
+    assert!(said(0.99).contains(expect) && !said(0.99).contains("A/A alarm"), "{}", said(0.99));
+    assert!(said(1.6).contains(&format!("A/A alarm, small differences are no evidence: {expect}")));
+}
+
 /// Crashes of nine configurations with three kinds each, and their controls.
 #[test]
 fn crashes_fit_one_screen() {
     let (run, records) = crashes(&[0, 1, 2], &[0, 1, 100]);
-    let analysis = CrashAnalysis::of(&records, run.clients);
-    check_screen(|screen| crash_summary(&run, &analysis, screen));
-    let text = crash_summary(&run, &analysis, TextScreen::PLAIN);
+    let input = crashed(&run, &records);
+    check_screen(|screen| crash_summary(&input, screen));
+    let text = crash_summary(&input, TextScreen::PLAIN);
     assert!(text.contains("By innodb_flush_log_at_trx_commit / sync_binlog"), "{text}");
     let many: Vec<i64> = (0..20).collect();
     let (run, records) = crashes(&[0, 1, 2], &many);
-    check_screen(|screen| crash_summary(&run, &CrashAnalysis::of(&records, run.clients), screen));
-    check_screen(|screen| crash_summary(&run, &CrashAnalysis::of(&[], run.clients), screen));
+    check_screen(|screen| crash_summary(&crashed(&run, &records), screen));
+    check_screen(|screen| crash_summary(&crashed(&run, &[]), screen));
     let controls: Vec<_> = records
         .into_iter()
         .map(|record| CrashRecord { role: CrashRole::KeepsAll, lost: 0, ..record })
         .collect();
     for nothing_of_plan in [&[][..], &controls] {
-        let analysis = CrashAnalysis::of(nothing_of_plan, run.clients);
-        let text = crash_summary(&run, &analysis, TextScreen::PLAIN);
+        let text = crash_summary(&crashed(&run, nothing_of_plan), TextScreen::PLAIN);
         assert!(text.contains("No configuration of the plan was crashed."), "{text}");
         assert!(!text.contains("Nothing was lost."), "{text}");
+    }
+}
+
+fn crashed(run: &CrashRun, records: &[CrashRecord]) -> CrashedRun {
+    CrashedRun {
+        path: "runs/crash".into(),
+        run: run.clone(),
+        crashes: records.to_vec(),
+        analysis: CrashAnalysis::of(records, run),
     }
 }
 
@@ -306,6 +417,8 @@ fn crashes(flush: &[i64], sync: &[i64]) -> (CrashRun, Vec<CrashRecord>) {
         survival: 0.3,
         steps: vec![CrashStep::Header, CrashStep::Recovery],
         is_live: true,
+        configurations: Vec::new(),
+        smallest_effect: 0.03,
         host,
         server: ServerFacts::from_version_text("8.0.36"),
         disk: None,
@@ -320,7 +433,15 @@ fn crashes(flush: &[i64], sync: &[i64]) -> (CrashRun, Vec<CrashRecord>) {
             .into_iter()
             .collect();
         let configuration = Configuration { levels };
-        CrashKind::ALL.map(|kind| crash(kind, &configuration, if flush == 1 { 0 } else { 1234 }))
+        let lost = if flush == 1 { 0 } else { 1234 };
+        (0..10).flat_map(move |block| {
+            CrashKind::ALL.map(|kind| CrashRecord {
+                block: Some(block),
+                // The second decimal of a hundred differs from block to block.
+                tps: 2500.0 * (1.0 + flush as f64) * (1.0 + f64::from(block * 7 % 10) / 100.0),
+                ..crash(kind, &configuration, lost)
+            })
+        })
     };
     (run, levels.flat_map(of_cell).collect())
 }
@@ -328,6 +449,7 @@ fn crashes(flush: &[i64], sync: &[i64]) -> (CrashRun, Vec<CrashRecord>) {
 fn crash(kind: CrashKind, configuration: &Configuration, lost: u64) -> CrashRecord {
     CrashRecord {
         number: 1,
+        block: Some(0),
         role: CrashRole::Cell,
         kind,
         step: None,
@@ -348,6 +470,9 @@ fn crash(kind: CrashKind, configuration: &Configuration, lost: u64) -> CrashReco
         table_problem: None,
         binlog: None,
         promises_all_kept: Some(lost == 0),
+        surroundings: None,
+        steal: None,
+        beside: Vec::new(),
     }
 }
 
