@@ -263,7 +263,7 @@ fn cell_line(input: &ReportInput<'_>, cell: &Cell) -> Option<String> {
     ))
 }
 
-/// Of a part of a load: its own.
+/// A part of a load has fewer than the whole.
 fn connections_of(input: &ReportInput<'_>, cell: &Cell) -> u32 {
     let is_part = input.run.experiment.part.is_some();
     let of_cell = input.trials().find(|trial| trial.configuration == cell.configuration);

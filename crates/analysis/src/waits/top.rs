@@ -77,8 +77,8 @@ impl TopWaits {
         Self { more: self.more + self.list.len() - list.len(), list, readings: self.readings }
     }
 
-    /// Of a server that several parts of a load work on: its waits are not those of one part's
-    /// transactions.
+    /// Several parts of a load work on the server: a wait has no length for each transaction of one
+    /// part.
     #[must_use]
     pub(crate) fn of_all_parts(mut self) -> Self {
         self.list.iter_mut().for_each(|wait| wait.us_per_tx = None);
