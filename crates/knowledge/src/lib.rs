@@ -21,6 +21,7 @@ mod kinds;
 mod lists;
 mod option_text;
 mod platform;
+mod server_fault;
 mod setting;
 mod side;
 mod survival;
@@ -36,6 +37,7 @@ pub use option_text::{
     GroupUse, added_line, group_use, is_loose, option_family, server_setting, setting_note,
 };
 pub use platform::{Platform, PlatformDurability, platform_named, platform_of};
+pub use server_fault::known_fault;
 pub use setting::{
     Changeability, Crash, Setting, SettingTopic, VersionSpan, find_setting, settings,
 };

@@ -322,7 +322,9 @@ pub(crate) fn broken(analysis: &CrashAnalysis) -> Vec<String> {
         lines.extend(cell.kinds.iter().filter_map(|one| {
             let CrashSummary { kind, crashes, broken, first_problem, .. } = one;
             let problem = first_problem.as_deref()?;
-            Some(format!("{label}: {broken} of {crashes} ({kind}), first: {problem}"))
+            let known = truetps_knowledge::known_fault(problem)
+                .map_or(String::new(), |meaning| format!(" (known: {meaning})"));
+            Some(format!("{label}: {broken} of {crashes} ({kind}), first: {problem}{known}"))
         }));
     }
     lines

@@ -97,7 +97,10 @@ pub(crate) fn seconds(ms: f64) -> String {
 fn in_short(coincident: &Coincident) -> Option<String> {
     Some(match coincident.telling()? {
         Telling::Outage(outage) => {
-            format!("the server did not answer the probe for {}", seconds(outage.length_ms()))
+            format!(
+                "the server did not answer the probe for at least {}",
+                seconds(outage.length_ms())
+            )
         }
         // A wait without a class is named by the server's own text.
         Telling::Wait(wait) if wait.class == WaitClass::Other => format!("\"{}\"", wait.name),
@@ -338,7 +341,7 @@ mod tests {
         check(
             WaitClass::Commit,
             Some(outage(12.2)),
-            "the server did not answer the probe for 12.2 s",
+            "the server did not answer the probe for at least 12.2 s",
         );
     }
 

@@ -4,11 +4,13 @@
 //!
 //! - `machine`: which tests run beside each other, and `permits`: in all programs of a run.
 //!   `templates`: initialised datadirs, shared between tests.
-//! - `fit`: judges random draws. `pid_namespace`: runs a test in a pid namespace of its own.
+//! - `arithmetics`: what no answer may say. `fit`: judges random draws. `pid_namespace`: runs a
+//!   test in a pid namespace of its own.
 //!
 //! *Invariant:* in `[dev-dependencies]` only. A server that this crate did not start is never
 //! touched (there is no default port, and each folder is new), and no server outlives its test.
 
+mod arithmetics;
 mod fit;
 mod machine;
 pub mod mysql_family;
@@ -23,6 +25,7 @@ mod servers;
 mod spawn;
 mod templates;
 
+pub use arithmetics::contradictions;
 pub use fit::{assert_fits, chi_square};
 pub use machine::{MachineGuard, quiet_machine, share_machine, take_machine};
 pub use pid_namespace::{inside_pid_namespace, run_in_pid_namespace};

@@ -19,7 +19,9 @@ use std::time::{Duration, Instant};
 
 use rustix::fs::{Mode, OFlags};
 use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
-use truetps_testkit::{MachineGuard, free_port, keep_templates, lend_templates, share_machine};
+use truetps_testkit::{
+    MachineGuard, contradictions, free_port, keep_templates, lend_templates, share_machine,
+};
 
 /// Two levels, two numbers of connections, two blocks with their twins: ten trials of a third of a
 /// second.
@@ -76,11 +78,15 @@ pub(crate) struct Ran {
 impl From<Output> for Ran {
     fn from(output: Output) -> Self {
         let text = |bytes: Vec<u8>| String::from_utf8_lossy(&bytes).into_owned();
-        Self {
+        let ran = Self {
             code: output.status.code(),
             stdout: text(output.stdout),
             stderr: text(output.stderr),
-        }
+        };
+        // All answers of all tests are a corpus: no figure contradicts the one beside it.
+        let odd = contradictions(&ran.stdout);
+        assert!(odd.is_empty(), "{odd:#?}\n{}", ran.stdout);
+        ran
     }
 }
 

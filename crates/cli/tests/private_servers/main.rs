@@ -30,6 +30,7 @@ mod pool;
 mod power_cuts;
 mod prealloc;
 mod private_postgres;
+mod recomputed;
 mod server_versions;
 mod short_questions;
 mod ui;
