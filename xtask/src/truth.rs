@@ -24,6 +24,8 @@ enum TruthOf {
     FindMax,
     /// `truetps explain`: the tables of docs/method/explanation-error-rates.md
     Explain,
+    /// `pool`: the tables of docs/method/pool-size.md
+    Pool,
 }
 
 impl TruthArgs {
@@ -31,6 +33,7 @@ impl TruthArgs {
         let table = match self.of {
             TruthOf::FindMax => truetps_synthetic::find_max_table(self.repeats),
             TruthOf::Explain => truetps_synthetic::explain_table(self.repeats),
+            TruthOf::Pool => truetps_synthetic::pool_table(self.repeats),
         };
         println!("{table}");
         let Some(out) = &self.out else { return Ok(()) };

@@ -9,7 +9,8 @@ use truetps_analysis::LoadedTrial;
 use truetps_folder::{ExperimentFolder, FolderError};
 use truetps_plan::Plan;
 use truetps_pool::{
-    PoolFindings, PoolLimits, PoolParameters, PoolQuestion, PoolResult, RateAnswer,
+    OlderPoolTrial, PoolFindings, PoolLimits, PoolParameters, PoolQuestion, PoolResult, RateAnswer,
+    SEARCH_VERSION,
 };
 use truetps_record::{Experiment, PoolRecord};
 
@@ -51,11 +52,7 @@ impl PoolRun {
             }
             trials.push(loaded);
         }
-        let results = trials.iter().map(|LoadedTrial { trial, .. }| {
-            (trial.configuration.connections(), PoolResult::read(trial))
-        });
-        let Replayed { findings, is_foreign } =
-            PoolQuestion::recorded(&pool).replay(results.collect());
+        let Replayed { findings, is_foreign } = replayed(&pool, &experiment, &trials);
         let limits = PoolLimits {
             instances: pool.instances,
             p99_limit_us: pool.p99_limit_us,
@@ -87,6 +84,26 @@ impl PoolRun {
         let point = findings.point(number?)?;
         Some(PoolParameters::new(point.connections, point.response_us_p99, limits))
     }
+}
+
+/// Trials that an older version chose are judged as they are.
+fn replayed(
+    pool: &PoolRecord,
+    experiment: &Experiment,
+    trials: &[LoadedTrial],
+) -> Replayed<PoolQuestion> {
+    let question = PoolQuestion::recorded(pool);
+    let results = trials.iter().map(|LoadedTrial { trial, .. }| {
+        (trial.configuration.connections(), PoolResult::read(trial))
+    });
+    if pool.search == SEARCH_VERSION {
+        return question.replay(results.collect());
+    }
+    let older = results.zip(&experiment.schedule).map(|((connections, result), scheduled)| {
+        OlderPoolTrial { block: scheduled.block, connections, result }
+    });
+    let findings = question.judged(&older.collect::<Vec<_>>());
+    Replayed { findings, is_foreign: false }
 }
 
 /// As the server reported it in the first trial. In PostgreSQL it is `idle_session_timeout`, in

@@ -7,14 +7,14 @@ use serde_json::{Value, json};
 use truetps_adaptive::Batch;
 use truetps_folder::ExperimentFolder;
 use truetps_plan::Plan;
-use truetps_pool::{PoolFindings, PoolQuestion, PoolResult};
+use truetps_pool::{PoolFindings, PoolQuestion, PoolResult, SEARCH_VERSION};
 use truetps_record::{
     CONNECTIONS, Configuration, Experiment, PoolRecord, PoolRule, SettingValue, Trial,
 };
 
 use crate::adaptive::{AdaptiveTrials, Measuring, NextTrial, recorded_findings};
 use crate::conditions::same_place;
-use crate::error::LabError;
+use crate::error::{LabError, other_schedule};
 use crate::event::{ExperimentEvent, Listener};
 use crate::experiment::{ExperimentRequest, Finished, PreparedExperiment, planned_experiment};
 use crate::question::{same_question, same_schedule};
@@ -58,6 +58,11 @@ pub fn resume_pool(
     let pool = folder.pool().map_err(LabError::NotResumed)?.ok_or(LabError::NoPool)?;
     let request = &request.again(folder, &experiment);
     same_question(folder, &experiment, request, Some(CONNECTIONS), &question(&pool))?;
+    if pool.search != SEARCH_VERSION {
+        return Err(other_schedule(
+            "its trials were chosen by the search of an older version".to_owned(),
+        ));
+    }
     same_schedule(folder, &experiment)?;
     let (asked, trials) = (PoolQuestion::recorded(&pool), PoolTrials { plan: request.plan });
     recorded_findings(&asked, &trials, folder, &experiment)?;

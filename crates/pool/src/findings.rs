@@ -31,16 +31,17 @@ pub enum PoolAgainst {
     Smaller,
 }
 
-/// The advice against another number, in the blocks of the last check alone.
+/// The advice against another number: the quotient of their two rows of the curve.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct PoolComparison {
     pub against: PoolAgainst,
     pub connections: u32,
     /// Throughput of the advice divided by the other one's, with its 95 % interval (Student's t of
-    /// paired logarithms).
+    /// the logarithms).
     pub ratio: f64,
     pub ratio_low: Option<f64>,
     pub ratio_high: Option<f64>,
+    /// Trials of the one that has fewer.
     pub pairs: u32,
 }
 
@@ -50,16 +51,28 @@ pub struct PoolFindings {
     pub outcome: PoolOutcome,
     /// Each number that was measured in blocks, ascending.
     pub curve: Vec<CurvePoint>,
-    /// The smallest number that has 95 % of the best throughput and keeps the limit.
+    /// The smallest number that has 95 % of the best throughput and keeps the limit, as far as the
+    /// trials show.
     pub advice: Option<u32>,
+    /// A larger number that would be the advice if its p99 kept the limit, which it is near.
+    pub near_limit: Option<u32>,
+    /// The largest number up to which all surely lack 95 % of the best, and the smallest that
+    /// surely has it: 95 % intervals. `None` where there is none.
+    pub too_few: Option<u32>,
+    pub enough: Option<u32>,
     /// The number with the best throughput among those that keep the limit.
     pub best: Option<u32>,
-    /// Whether the best number is the largest that may be tried: more connections may give more.
+    /// Whether throughput still rises at the largest number that was measured.
     pub is_growing: bool,
-    /// What the check compared.
+    /// What the advice was compared with.
     pub comparisons: Vec<PoolComparison>,
     /// `None` where it does not fit.
     pub usl: Option<Usl>,
+    /// Standard deviation of the logarithm of one trial's throughput within a block, without
+    /// disturbed trials.
+    pub trial_sd: Option<f64>,
+    /// Trials whose throughput is so far from all others that they hardly count.
+    pub far_off: u32,
 }
 
 impl PoolFindings {

@@ -32,6 +32,15 @@ impl PoolQuestion {
             check_blocks: record.check_blocks,
         }
     }
+
+    /// The number that the user has now, if it may be tried.
+    pub(crate) fn current_tried(&self) -> Option<u32> {
+        self.current.filter(|number| self.may_try(*number))
+    }
+
+    pub(crate) fn may_try(&self, connections: u32) -> bool {
+        (1..=self.most).contains(&connections)
+    }
 }
 
 /// What a trial gave.
@@ -62,4 +71,39 @@ pub enum PoolStage {
     Ladder,
     Refinement,
     Check,
+}
+
+#[cfg(test)]
+pub(crate) mod tests {
+    use super::*;
+    use crate::curve::FittedCurve;
+    use crate::row::MeasuredRow;
+
+    /// Up to 512 connections, without a limit.
+    pub(crate) fn unlimited() -> PoolQuestion {
+        PoolQuestion {
+            seed: 1,
+            most: 512,
+            p99_limit_us: None,
+            current: None,
+            rules: Vec::new(),
+            blocks: 5,
+            check_blocks: 8,
+        }
+    }
+
+    /// Three blocks without noise, of these numbers and their throughput.
+    pub(crate) fn made_up(points: &[(u32, f64)]) -> FittedCurve {
+        let rows: Vec<_> = (0..3)
+            .flat_map(|block| {
+                points.iter().map(move |(connections, tps)| MeasuredRow {
+                    block,
+                    stage: PoolStage::Ladder,
+                    connections: *connections,
+                    result: PoolResult { tps: *tps, response_us_p99: None, response_us_mean: None },
+                })
+            })
+            .collect();
+        FittedCurve::new(&rows, &unlimited()).expect("there are rows")
+    }
 }

@@ -69,8 +69,11 @@ mod tests {
             tps: *tps,
             tps_smoothed: *tps,
             response_us_p99: None,
+            response_us_p99_low: None,
+            response_us_p99_high: None,
             response_us_mean: None,
             meets_limit: *meets_limit,
+            is_near_limit: false,
         };
         PoolFindings { curve: points.iter().map(point).collect(), ..PoolFindings::default() }
     }

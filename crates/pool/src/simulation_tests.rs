@@ -1,11 +1,10 @@
-//! The advice on servers whose curve is known, with noise as it was measured on shared machines.
+//! Searches on servers whose curve is known. How often they are right is simulated in
+//! `truetps-synthetic`.
 
 use truetps_adaptive::{AdaptiveQuestion, Batch, Source};
 use truetps_random::RandomStream;
 
-use crate::{
-    PoolAgainst, PoolFindings, PoolOutcome, PoolQuestion, PoolResult, PoolStage, SHARE_OF_BEST,
-};
+use crate::{PoolAgainst, PoolFindings, PoolOutcome, PoolQuestion, PoolResult, PoolStage};
 
 /// Throughput by connections.
 type Curve = fn(f64) -> f64;
@@ -17,14 +16,10 @@ fn flushes(latency_s: f64, cpu_tps: f64, connections: f64) -> f64 {
     (slow.powi(-4) + cpu_tps.powi(-4)).powf(-0.25) / (1.0 + connections / 4_000.0)
 }
 
-const CURVES: [(&str, Curve); 6] = [
-    ("flush of 0.1 ms", |n| flushes(0.000_1, 11_000.0, n)),
-    ("flush of 2 ms", |n| flushes(0.002, 11_000.0, n)),
-    ("flush of 10 ms", |n| flushes(0.010, 11_000.0, n)),
-    ("flush of 60 ms", |n| flushes(0.060, 11_000.0, n)),
-    ("one hot row", |n| 3_000.0 / (1.0 + n / 90.0)),
-    ("a peak at 12", |n| 900.0 * n / (1.0 + 0.02 * (n - 1.0) + 0.006 * n * (n - 1.0))),
-];
+/// Flushes of 2, 10 and 60 ms.
+const OF_2_MS: Curve = |n| flushes(0.002, 11_000.0, n);
+const OF_10_MS: Curve = |n| flushes(0.010, 11_000.0, n);
+const OF_60_MS: Curve = |n| flushes(0.060, 11_000.0, n);
 
 struct Simulated {
     curve: Curve,
@@ -84,73 +79,11 @@ fn question(seed: u64, blocks: u32, check_blocks: u32) -> PoolQuestion {
     }
 }
 
-/// The best throughput, and the smallest number that has 95 % of it.
-fn truth(curve: Curve, most: u32) -> (f64, u32) {
-    let tps = |number: u32| curve(f64::from(number));
-    let best = (1..=most).map(tps).fold(0.0, f64::max);
-    (best, (1..=most).find(|number| tps(*number) >= SHARE_OF_BEST * best).unwrap())
-}
-
-/// Per curve and design: the part of advices that have 93 % of the best throughput and are at most
-/// 1.5 times the smallest number, and the median number of trials.
-#[test]
-#[expect(clippy::print_stdout, reason = "the table of docs/method/pool-size.md, with --nocapture")]
-fn the_advice_is_right_and_no_larger_than_it_has_to_be() {
-    const SEEDS: u64 = 60;
-    println!("{:<16} {:>7} {:>6} {:>6} {:>7}", "curve", "design", "noise", "right", "trials");
-    for (blocks, check_blocks, noise, least) in
-        [(5, 8, 0.03, 0.9), (5, 8, 0.06, 0.75), (3, 5, 0.06, 0.7)]
-    {
-        for (name, curve) in CURVES {
-            let (best, smallest) = truth(curve, 512);
-            let (mut right, mut trials) = (0, Vec::new());
-            for seed in 0..SEEDS {
-                let mut server = Simulated::new(curve, noise, seed);
-                let findings = question(seed, blocks, check_blocks).investigate(&mut server);
-                let advice = findings.advice.unwrap();
-                let share = curve(f64::from(advice)) / best;
-                // "A peak" and "hot row" have their best at small numbers, where one connection
-                // more is a large step.
-                let is_small =
-                    f64::from(advice) <= (1.5 * f64::from(smallest)).max(f64::from(smallest) + 1.0);
-                right += u64::from(
-                    share >= 0.93 && is_small && findings.outcome == PoolOutcome::Advised,
-                );
-                trials.push(server.trials.len());
-            }
-            trials.sort_unstable();
-            let (part, median) = (right as f64 / SEEDS as f64, trials[trials.len() / 2]);
-            println!("{name:<16} {blocks:>4}+{check_blocks:<2} {noise:>6} {part:>6} {median:>7}");
-            assert!(part >= least, "{name}: {part} of the advices are right");
-        }
-    }
-}
-
-/// The interval of the check holds the truth in 95 % of cases, whatever the search has chosen
-/// before.
-#[test]
-#[expect(clippy::print_stdout, reason = "the figure of docs/method/pool-size.md, with --nocapture")]
-fn the_check_is_not_biased_by_the_search() {
-    const SEEDS: u64 = 400;
-    let curve = CURVES[2].1;
-    let mut inside = 0;
-    for seed in 0..SEEDS {
-        let findings = question(seed, 5, 8).investigate(&mut Simulated::new(curve, 0.06, seed));
-        let current = findings.against(PoolAgainst::Current).unwrap();
-        let truth = curve(f64::from(findings.advice.unwrap())) / curve(10.0);
-        inside +=
-            u64::from((current.ratio_low.unwrap()..=current.ratio_high.unwrap()).contains(&truth));
-    }
-    let part = inside as f64 / SEEDS as f64;
-    println!("intervals with the truth: {part}");
-    assert!((0.92..=0.98).contains(&part), "{part} of the intervals hold the truth");
-}
-
 /// No number is larger than the advice: the check shows what fewer would cost.
 #[test]
 fn an_advice_at_the_limit_is_checked_against_a_smaller_number() {
     let few = PoolQuestion { most: 4, rules: Vec::new(), current: None, ..question(1, 3, 8) };
-    let findings = few.investigate(&mut Simulated::new(CURVES[2].1, 0.03, 1));
+    let findings = few.investigate(&mut Simulated::new(OF_10_MS, 0.03, 1));
     assert_eq!((findings.advice, findings.is_growing), (Some(4), true));
     let [smaller] = &findings.comparisons[..] else { panic!("{findings:?}") };
     assert_eq!(smaller.against, PoolAgainst::Smaller);
@@ -160,7 +93,7 @@ fn an_advice_at_the_limit_is_checked_against_a_smaller_number() {
 #[test]
 fn a_limit_that_nothing_keeps_gives_no_advice() {
     let strict = PoolQuestion { p99_limit_us: Some(10.0), ..question(1, 3, 3) };
-    let findings = strict.investigate(&mut Simulated::new(CURVES[2].1, 0.03, 1));
+    let findings = strict.investigate(&mut Simulated::new(OF_10_MS, 0.03, 1));
     assert_eq!((findings.outcome, findings.advice), (PoolOutcome::NothingMeetsLimit, None));
     assert!(findings.curve.len() > 3 && findings.comparisons.is_empty());
 }
@@ -188,7 +121,7 @@ fn a_limit_that_the_check_breaks_gives_no_advice() {
         rules: Vec::new(),
         ..question(1, 1, 9)
     };
-    let findings = limited.investigate(&mut Worse(Simulated::new(CURVES[2].1, 0.03, 1)));
+    let findings = limited.investigate(&mut Worse(Simulated::new(OF_10_MS, 0.03, 1)));
     assert_eq!((findings.outcome, findings.advice), (PoolOutcome::NothingMeetsLimit, None));
     assert!(findings.comparisons.is_empty(), "{findings:?}");
 }
@@ -197,7 +130,7 @@ fn a_limit_that_the_check_breaks_gives_no_advice() {
 #[test]
 fn a_limit_makes_the_advice_smaller() {
     let limited = PoolQuestion { p99_limit_us: Some(45_000.0), ..question(2, 5, 5) };
-    let findings = limited.investigate(&mut Simulated::new(CURVES[2].1, 0.03, 2));
+    let findings = limited.investigate(&mut Simulated::new(OF_10_MS, 0.03, 2));
     let advice = findings.advice.unwrap();
     assert!((110..=165).contains(&advice), "{advice}");
     assert!(findings.point(advice).unwrap().meets_limit);
@@ -206,7 +139,7 @@ fn a_limit_makes_the_advice_smaller() {
 /// A question and its results always make the same batches and findings, whole or cut off anywhere.
 #[test]
 fn a_record_gives_the_same_findings() {
-    let mut server = Simulated::new(CURVES[1].1, 0.06, 3);
+    let mut server = Simulated::new(OF_2_MS, 0.06, 3);
     let question = question(3, 3, 4);
     let findings = question.investigate(&mut server);
     let replayed = question.replay(server.trials.clone());
@@ -239,7 +172,7 @@ impl Source<PoolQuestion> for SlowAtFirst {
 
 #[test]
 fn trials_without_a_result_do_not_end_the_climb() {
-    let server = Simulated::new(CURVES[3].1, 0.03, 1);
+    let server = Simulated::new(OF_60_MS, 0.03, 1);
     let findings = question(1, 3, 5).investigate(&mut SlowAtFirst(server));
     assert_eq!((findings.advice, findings.is_growing), (Some(512), true));
 }

@@ -113,8 +113,11 @@ mod tests {
             tps: tps(f64::from(*connections)),
             tps_smoothed: 0.0,
             response_us_p99: None,
+            response_us_p99_low: None,
+            response_us_p99_high: None,
             response_us_mean: None,
             meets_limit: true,
+            is_near_limit: false,
         };
         numbers.iter().map(point).collect()
     }

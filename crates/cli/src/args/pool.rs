@@ -16,7 +16,7 @@ use crate::times;
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:\n  \
     truetps pool --quick                                how many connections does an insert need \
-    here? about three minutes\n  \
+    here? about four minutes\n  \
     truetps pool --current 10 --rate 1000 --p99 100ms   is the pool of 10 right for 1,000 \
     transactions a second?\n  \
     truetps pool update-index --disk hdd7200            on an emulated disk\n  \
@@ -31,7 +31,7 @@ pub(crate) struct PoolArgs {
     /// The load: name of a plan (`truetps plan list`), a TOML file, or a workload; default: insert
     #[arg(add = ArgValueCompleter::new(Words::Plans))]
     pub(crate) plan: Option<String>,
-    /// Fewer and shorter trials: an answer in about three minutes, with wider intervals
+    /// Fewer and shorter trials: an answer in about four minutes, with wider intervals
     #[arg(long)]
     pub(crate) quick: bool,
     /// The number of connections that the application has now, in all its processes: the answer

@@ -4,7 +4,7 @@ use truetps_archive::PoolRun;
 use truetps_folder::ExperimentFolder;
 use truetps_lab::{ExperimentRequest, LabError, find_pool, resume_pool};
 use truetps_plan::Plan;
-use truetps_pool::PoolOutcome;
+use truetps_pool::{PoolOutcome, SEARCH_VERSION};
 use truetps_record::{Asked, CONNECTIONS, PoolRecord, SCHEMA_VERSION, SettingValue};
 use truetps_report::PoolAnswer;
 
@@ -146,6 +146,7 @@ pub(crate) fn record(args: &PoolArgs, most: u32) -> PoolRecord {
         if args.quick { (QUICK_BLOCKS, QUICK_CHECK_BLOCKS) } else { (BLOCKS, CHECK_BLOCKS) };
     PoolRecord {
         schema_version: SCHEMA_VERSION,
+        search: SEARCH_VERSION,
         seed: args.seed,
         connections_most: most,
         blocks,

@@ -73,3 +73,15 @@ fn each_command_names_the_one_that_goes_on_with_a_folder() {
         place.refused(&[command, "--resume", folder], &[problem, &format!("{next} '{folder}'")]);
     }
 }
+
+/// Its next trials would follow from a search that there is no more; its answer can be read.
+#[test]
+fn a_search_of_an_older_version_is_read_and_not_resumed() {
+    let place = Place::new();
+    let fixture = "../archive/testdata/before-adaptive-pool";
+    let fixture = Path::new(env!("CARGO_MANIFEST_DIR")).join(fixture);
+    copy_folder(&fixture, &place.path().join("old"));
+    let report = place.run(&["report", "old"]);
+    assert!(report.stdout.contains("So far, without a check: 4 connections"), "{}", report.stdout);
+    place.refused(&["pool", "--resume", "old"], &["chosen by the search of an older version"]);
+}

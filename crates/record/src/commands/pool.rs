@@ -25,6 +25,10 @@ impl PoolRule {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct PoolRecord {
     pub schema_version: u32,
+    /// Which trials a seed and results lead to: `SEARCH_VERSION` of the crate `pool`. Records of
+    /// the first version have none.
+    #[serde(default = "first_search")]
+    pub search: u32,
     pub seed: u64,
     /// The largest number that may be tried.
     pub connections_most: u32,
@@ -46,4 +50,8 @@ pub struct PoolRecord {
     /// In older records: now `experiment.json` has it, and before them the command line.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub asked: Option<Box<Asked>>,
+}
+
+fn first_search() -> u32 {
+    1
 }

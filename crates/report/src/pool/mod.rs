@@ -9,7 +9,7 @@ mod words;
 use serde::Serialize;
 use truetps_archive::PoolRun;
 use truetps_pool::{PoolFindings, PoolParameters, RateAnswer};
-use truetps_record::PoolRecord;
+use truetps_record::{Disturbance, PoolRecord};
 
 use crate::document::{Block, Document, DocumentSection, DocumentTable, TableEntry, Tone};
 use crate::json::json_text;
@@ -42,6 +42,10 @@ pub(crate) fn pool_json(run: &PoolRun) -> String {
         connections: u32,
         tps: Option<f64>,
         response_us_p99: Option<f64>,
+        /// What disturbed it, the gravest first.
+        disturbances: Vec<Disturbance>,
+        /// What disturbed an earlier attempt, which this one replaces; `null` if there was none.
+        repeated_after: Option<&'a str>,
         #[serde(skip_serializing_if = "Option::is_none")]
         problem: Option<String>,
     }
@@ -52,6 +56,8 @@ pub(crate) fn pool_json(run: &PoolRun) -> String {
             connections: trial.configuration.connections(),
             tps: measured.map(|measured| measured.tps),
             response_us_p99: measured.and_then(|measured| measured.response.response_us_p99),
+            disturbances: trial.disturbances(),
+            repeated_after: trial.repeated_after.as_deref(),
             problem: trial.validity.reason().map(ToString::to_string),
         }
     });
@@ -99,8 +105,9 @@ pub(crate) fn document(run: &PoolRun) -> Document {
 }
 
 const CURVE: &str = "tps: geometric mean of the trials, corrected for the blocks that a number was \
-    measured in. of the best: after the curve was made to rise to one peak and fall after it, so \
-    that the best is no lucky point. p99: the median of the trials.";
+    measured in; trials far from the others hardly count. curve: share of the best on the curve \
+    through all trials, which the advice follows. p99: the median of the trials, with its 95 % \
+    range. mean: of the same trials as tps; tps × mean = connections.";
 
 pub(crate) fn title(run: &PoolRun) -> String {
     format!("{}: how many connections does it need?", run.plan.workload.kind.name())
@@ -135,20 +142,25 @@ pub(crate) fn trials_fact(run: &PoolRun) -> String {
 
 /// All numbers that were measured in blocks.
 pub(crate) fn curve_table(run: &PoolRun) -> DocumentTable {
-    let header = ["connections", "tps", "of the best", "p99", "mean", "trials", ""];
-    let best =
-        run.findings.best.and_then(|best| run.findings.point(best)).map(|point| point.tps_smoothed);
+    let header = ["connections", "tps", "of the best", "curve", "p99", "mean", "trials", ""];
+    let best = run.findings.best.and_then(|best| run.findings.point(best));
     let rows = run.findings.curve.iter().map(|point| {
-        let [p99, mean] = [point.response_us_p99, point.response_us_mean]
-            .map(|us| format::or_nothing(us, format::duration_us));
-        let share = format::or_nothing(best, |best| format::percent(point.tps_smoothed / best));
+        let [share, share_on_curve] = [
+            best.map(|best| point.tps / best.tps),
+            best.map(|best| point.tps_smoothed / best.tps_smoothed),
+        ]
+        .map(|share| format::or_nothing(share, format::percent));
+        let p99 = format::or_nothing(words::p99_range(point), |range| range);
+        let p99_tone =
+            if point.meets_limit || point.is_near_limit { Tone::Plain } else { Tone::Bad };
         let is_advice = run.findings.advice == Some(point.connections);
         [
             format::count(point.connections.into()).into(),
             format::tps(point.tps).into(),
             share.into(),
-            TableEntry::new(p99, if point.meets_limit { Tone::Plain } else { Tone::Bad }),
-            mean.into(),
+            share_on_curve.into(),
+            TableEntry::new(p99, p99_tone),
+            format::or_nothing(point.response_us_mean, format::duration_us).into(),
             point.trials.to_string().into(),
             TableEntry::new(
                 words::remark(run, point),

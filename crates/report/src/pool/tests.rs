@@ -3,9 +3,12 @@
 use truetps_archive::PoolRun;
 use truetps_pool::{
     CurvePoint, PoolAgainst, PoolComparison, PoolFindings, PoolLimits, PoolOutcome, PoolParameters,
-    RateAnswer, SHARE_OF_BEST,
+    RateAnswer, SEARCH_VERSION, SHARE_OF_BEST,
 };
-use truetps_record::{NoEvidence, PoolRecord, PoolRule, SCHEMA_VERSION, SqlDialect, Validity};
+use truetps_record::{
+    NoEvidence, OtherPrograms, PoolRecord, PoolRule, ProgramUse, SCHEMA_VERSION, SqlDialect,
+    TrialSurroundings, Validity,
+};
 
 use super::{PoolLibrary, words};
 use crate::fixture::Fixture;
@@ -17,8 +20,11 @@ fn point(connections: u32, tps: f64, p99_ms: f64) -> CurvePoint {
         tps,
         tps_smoothed: tps,
         response_us_p99: Some(p99_ms * 1e3),
+        response_us_p99_low: Some(p99_ms * 0.9e3),
+        response_us_p99_high: Some(p99_ms * 1.1e3),
         response_us_mean: Some(f64::from(connections) / tps * 1e6),
         meets_limit: true,
+        is_near_limit: false,
     }
 }
 
@@ -42,6 +48,7 @@ fn advised() -> PoolRun {
     let run = Fixture::connections_only().run;
     let pool = PoolRecord {
         schema_version: SCHEMA_VERSION,
+        search: SEARCH_VERSION,
         seed: 42,
         connections_most: 64,
         blocks: 3,
@@ -64,6 +71,9 @@ fn advised() -> PoolRun {
         ],
         advice: Some(16),
         best: Some(64),
+        too_few: Some(5),
+        enough: Some(16),
+        trial_sd: Some(1.06_f64.ln()),
         comparisons: vec![
             comparison(PoolAgainst::Best, 64, [0.94, 0.96, 0.98]),
             comparison(PoolAgainst::Current, 4, [2.1, 2.4, 2.7]),
@@ -195,8 +205,8 @@ fn an_answer_says_what_it_is_not() {
     let said = plain(words::answer(&nothing));
     assert_eq!(
         said,
-        "No number of connections has a p99 of 10.0 ms: the shortest is 12.0 ms, with 1 connection \
-         and 100.0 tps."
+        "No number of connections has a p99 of 10.0 ms: the shortest is 12.0 ms \
+         [10.8 ms, 13.2 ms], with 1 connection and 100.0 tps."
     );
     let none = with(|run| run.findings.outcome = PoolOutcome::NoResult);
     assert_eq!(plain(words::answer(&none)), "No trial gave a result.");
@@ -208,15 +218,26 @@ fn trust_follows_the_check() {
         let said = words::trust(&with(change));
         assert!(said[0].starts_with(grade) && said[0].ends_with(words), "{said:?}");
     };
-    check(|_| {}, "fair: ", "the check's ratios are known within ×1.125");
+    check(|_| {}, "fair: ", "the ratios are known within ×1.125");
     check(|run| run.findings.comparisons.truncate(1), "good: ", "known within ×1.021");
     check(|run| run.findings.comparisons[0].ratio_high = Some(1.5), "low: ", "known within ×1.562");
     check(
         |run| run.findings.comparisons[1].ratio_high = None,
         "low: ",
-        "the check's ratios have no interval",
+        "the ratios have no interval",
     );
     check(|run| run.findings.comparisons.clear(), "low: ", "there was no check");
+    check(|run| run.findings.outcome = PoolOutcome::Unfinished, "low: ", "there was no check");
+    // 40 may be needed, 2.5 times the advice; or more than any number that was measured.
+    check(
+        |run| {
+            run.findings.comparisons.truncate(1);
+            run.findings.enough = Some(40);
+        },
+        "fair: ",
+        "5 are too few and 40 enough; the ratios are known within ×1.021",
+    );
+    check(|run| run.findings.enough = None, "low: ", "known within ×1.125");
     let failed = with(|run| {
         run.findings.comparisons.truncate(1);
         run.trials[0].trial.validity = Validity::invalid(NoEvidence::NotMeasured);
@@ -225,6 +246,66 @@ fn trust_follows_the_check() {
     let first = "the first: the measure phase was never reached";
     assert_eq!(plain(&said[1..]), format!("1 of {trials} trials gave no result; {first}"));
     assert!(said[0].starts_with("low: "), "half of the trials: {said:?}");
+}
+
+/// Throughput cannot fall by 144 %: e^0.058 27 is 1.06.
+#[test]
+fn large_noise_is_a_factor() {
+    let said = |sd: f64, far_off: u32| {
+        let run = with(|run| {
+            (run.findings.trial_sd, run.findings.far_off) = (Some(sd), far_off);
+        });
+        plain(&words::trust(&run)[..1])
+    };
+    assert!(said(2.4_f64.ln(), 0).contains(": one trial varies by a factor of 2.40; "));
+    assert!(said(0.058_27, 5).contains("varies by ±6.0 %, 5 trials far off hardly count; "));
+}
+
+/// What disturbed the trials is in each form of the answer.
+#[test]
+fn disturbances_are_in_text_page_and_json() {
+    let run = with(|run| {
+        run.findings.comparisons.truncate(1);
+        let largest = vec![ProgramUse { name: "python3".to_owned(), cores: 1.75 }];
+        let other_programs =
+            Some(OtherPrograms { cores: 1.75, of_cores: 2.0, idle_cores: 0.0, largest });
+        run.trials[0].trial.surroundings =
+            Some(TrialSurroundings { other_programs, ..TrialSurroundings::default() });
+    });
+    let told = "other programs used 1.8 of 2 cores: python3 1.8";
+    assert!(plain(words::trust(&run)).contains(told), "{:?}", words::trust(&run));
+    assert!(words::trust(&run)[0].starts_with("fair: "), "the check alone would be good");
+    let text = crate::text::draw(super::document(&run), crate::TextScreen::new(false, Some(200)));
+    assert!(plain([text]).contains(told));
+    let json: serde_json::Value = serde_json::from_str(&super::pool_json(&run)).unwrap();
+    assert_eq!(json["trials"][0]["disturbances"][0]["cores"], 1.75, "{json}");
+}
+
+/// 19 ms to 22 ms for a limit of 20 ms: the advice may be over it, and 64 connections within it.
+#[test]
+fn a_number_near_the_limit_is_named_so() {
+    let run = with(|run| {
+        run.pool.p99_limit_us = Some(20_000.0);
+        run.findings.curve[3].is_near_limit = true;
+        run.findings.curve[4].is_near_limit = true;
+        run.findings.near_limit = Some(64);
+    });
+    let said = plain(words::answer(&run));
+    let near = "That is near the limit: the p99 is 20.0 ms [18.0 ms, 22.0 ms]. 64 connections give \
+                1 000 tps near the limit: their p99 is 80.0 ms [72.0 ms, 88.0 ms].";
+    assert!(said.contains(near), "{said}");
+    assert_eq!(words::remark(&run, &run.findings.curve[3]), "advice, p99 near the limit");
+    assert!(!plain(words::answer(&advised())).contains("near the limit"));
+}
+
+/// The ratio in the answer is the quotient of two rows of the table: 960 of 1 000 is 96 %.
+#[test]
+fn the_table_has_the_same_figures_as_the_answer() {
+    let table = super::curve_table(&advised());
+    assert_eq!(table.header[2..4], ["of the best", "curve"]);
+    let of_advice: Vec<_> = table.rows[3].iter().map(|entry| entry.text.clone()).collect();
+    assert_eq!(plain(&of_advice[..4]), "16 960.0 96 % 96 %");
+    assert_eq!(of_advice[4].replace('\u{a0}', " "), "20.0 ms [18.0 ms, 22.0 ms]");
 }
 
 #[test]

@@ -7,11 +7,15 @@ use truetps_pool::{
 };
 use truetps_record::{Estimate, Family, SqlDialect};
 
+use crate::disturbances::disturbed;
 use crate::{durability_of, external, format, names};
 
-/// Ratios of the check that are known within this factor are good, or fair.
+/// Ratios that are known within this factor are good, or fair.
 const GOOD_FACTOR: f64 = 1.1;
 const FAIR_FACTOR: f64 = 1.3;
+/// So many times the advice may be needed where it is good, or fair.
+const GOOD_MORE: f64 = 1.5;
+const FAIR_MORE: f64 = 3.0;
 
 /// Sentences, the most important first: what was asked, then the rest.
 pub(crate) fn answer(run: &PoolRun) -> Vec<String> {
@@ -29,12 +33,14 @@ pub(crate) fn answer(run: &PoolRun) -> Vec<String> {
     let Some(rate) = &run.rate else {
         let start = if so_far.is_empty() { "Use " } else { so_far };
         // The current number was asked about: its sentence is no part that may be left out.
-        let said = [Some(start.to_owned() + &most_throughput(run, point)), current(run, point)];
+        let advised = Some(start.to_owned() + &most_throughput(run, point));
+        let said = [advised, near_limit(run, point), current(run, point)];
         let said = said.into_iter().flatten().collect::<Vec<_>>().join(" ");
         return std::iter::once(said).chain(growing(run)).collect();
     };
     let most = format!("For the most throughput: {}", most_throughput(run, point));
-    [so_far.to_owned() + &rate_answer(run, rate), most].into_iter().chain(growing(run)).collect()
+    let said = [Some(so_far.to_owned() + &rate_answer(run, rate)), Some(most)];
+    said.into_iter().chain([near_limit(run, point), growing(run)]).flatten().collect()
 }
 
 /// The advice, and what it is worth.
@@ -68,10 +74,38 @@ fn figures(point: &CurvePoint) -> String {
     format!("{} tps{p99}", format::tps(point.tps))
 }
 
+/// `20.0 ms [18.0 ms, 22.0 ms]`
+pub(crate) fn p99_range(point: &CurvePoint) -> Option<String> {
+    let [p99, low, high] =
+        [point.response_us_p99, point.response_us_p99_low, point.response_us_p99_high]
+            .map(|us| us.map(format::duration_us));
+    Some(match low.zip(high) {
+        Some((low, high)) => format!("{} [{low}, {high}]", p99?),
+        None => p99?,
+    })
+}
+
+/// What the limit leaves open: the advice may be over it, and a larger number within it.
+fn near_limit(run: &PoolRun, advice: &CurvePoint) -> Option<String> {
+    let own = advice.is_near_limit.then(|| p99_range(advice)).flatten();
+    let own = own.map(|range| format!("That is near the limit: the p99 is {range}."));
+    let larger = run.findings.near_limit.and_then(|number| run.findings.point(number));
+    let larger = larger.and_then(|point| {
+        Some(format!(
+            "{} give {} tps near the limit: their p99 is {}.",
+            names::connections(point.connections),
+            format::tps(point.tps),
+            p99_range(point)?
+        ))
+    });
+    format::joined(own.into_iter().chain(larger), " ")
+}
+
 fn growing(run: &PoolRun) -> Option<String> {
-    let most = names::connections(run.pool.connections_most);
-    let text =
-        format!("Throughput still grows at {most}, the most that were tried: more may give more.");
+    let largest = names::connections(run.findings.curve.last()?.connections);
+    let text = format!(
+        "Throughput still grows at {largest}, the most that were tried: more may give more."
+    );
     run.findings.is_growing.then_some(text)
 }
 
@@ -175,7 +209,7 @@ fn nothing_meets_limit(run: &PoolRun) -> String {
         let connections = names::connections(point.connections);
         format!(
             ": the shortest is {}, with {connections} and {} tps",
-            format::duration_us(p99),
+            p99_range(point).unwrap_or_else(|| format::duration_us(p99)),
             format::tps(point.tps)
         )
     });
@@ -271,48 +305,88 @@ pub(crate) fn trust(run: &PoolRun) -> Vec<String> {
         ));
     }
     said.extend(external::platform_notes(&run.trials));
-    let noise = noise(run).map(|noise| format!("one trial varies by {}", format::scatter(noise)));
-    let factors = run
-        .findings
-        .comparisons
-        .iter()
-        .map(|one| one.ratio_high.map_or(f64::INFINITY, |high| high / one.ratio));
-    let widest = factors.reduce(f64::max);
-    let check = match widest {
-        None => "there was no check".to_owned(),
-        Some(widest) if widest.is_infinite() => "the check's ratios have no interval".to_owned(),
-        Some(widest) => format!("the check's ratios are known within {}", format::ratio(widest)),
-    };
+    let found = disturbed(run.trials.iter().map(|one| &one.trial));
+    let is_disturbed = found.iter().any(|one| one.is_grave);
+    said.extend(found.into_iter().map(|one| one.text));
     let reasons: Vec<_> = run.trials.iter().filter_map(|one| one.trial.validity.reason()).collect();
     if let Some(first) = reasons.first() {
         let all = format::trials(run.trials.len());
         said.push(format!("{} of {all} gave no result; the first: {first}", reasons.len()));
     }
-    let grade = match widest {
+    let grade = match precision(run) {
         // A number of connections whose trials fail is no candidate, however many it could serve.
         _ if reasons.len() as f64 > FAILED_MAX * run.trials.len() as f64 => "low",
-        Some(widest) if widest < GOOD_FACTOR => "good",
-        Some(widest) if widest < FAIR_FACTOR => "fair",
-        _ => "low",
+        Precision::Good if !is_disturbed => "good",
+        Precision::Good | Precision::Fair => "fair",
+        Precision::Low => "low",
     };
-    let sure: Vec<_> = noise.into_iter().chain([check]).collect();
-    said.insert(0, format!("{grade}: {}", sure.join("; ")));
+    let known: Vec<_> = noise(run).into_iter().chain([needed(run), ratios(run)]).collect();
+    said.insert(0, format!("{grade}: {}", known.join("; ")));
     said
 }
 
-/// Standard deviation of ln(tps) of trials with the same number of connections, over all blocks.
-fn noise(run: &PoolRun) -> Option<f64> {
-    let mut groups = std::collections::BTreeMap::<u32, Vec<f64>>::new();
-    for one in &run.trials {
-        let tps = one.trial.measured.as_ref().map(|measured| measured.tps).filter(|tps| *tps > 0.0);
-        groups.entry(one.trial.configuration.connections()).or_default().extend(tps.map(f64::ln));
+/// How well the answer is known.
+enum Precision {
+    Good,
+    Fair,
+    Low,
+}
+
+/// By the ratios, and by how many more connections may be needed than are advised.
+fn precision(run: &PoolRun) -> Precision {
+    let findings = &run.findings;
+    let more = findings.enough.zip(findings.advice);
+    let more = more.map_or(f64::INFINITY, |(enough, advice)| f64::from(enough) / f64::from(advice));
+    match widest_ratio(run) {
+        Some(ratio) if ratio < GOOD_FACTOR && more <= GOOD_MORE => Precision::Good,
+        Some(ratio) if ratio < FAIR_FACTOR && more <= FAIR_MORE => Precision::Fair,
+        _ => Precision::Low,
     }
-    let freedom: usize = groups.values().map(|logs| logs.len().saturating_sub(1)).sum();
-    let deviations = groups.values().map(|logs| {
-        let mean = logs.iter().sum::<f64>() / logs.len() as f64;
-        logs.iter().map(|log| (log - mean).powi(2)).sum::<f64>()
-    });
-    (freedom > 0).then(|| (deviations.sum::<f64>() / freedom as f64).sqrt())
+}
+
+/// The factor within which the ratios are known; `None` where the advice was not checked.
+fn widest_ratio(run: &PoolRun) -> Option<f64> {
+    let comparisons = run.findings.comparisons.iter();
+    let factors =
+        comparisons.map(|one| one.ratio_high.map_or(f64::INFINITY, |high| high / one.ratio));
+    factors.reduce(f64::max).filter(|_| run.findings.outcome == PoolOutcome::Advised)
+}
+
+fn ratios(run: &PoolRun) -> String {
+    match widest_ratio(run) {
+        None => "there was no check".to_owned(),
+        Some(widest) if widest.is_infinite() => "the ratios have no interval".to_owned(),
+        Some(widest) => format!("the ratios are known within {}", format::ratio(widest)),
+    }
+}
+
+/// Which numbers surely lack, and surely have, the share of the best that is asked for.
+fn needed(run: &PoolRun) -> String {
+    let share = format::percent(SHARE_OF_BEST);
+    match (run.findings.too_few, run.findings.enough) {
+        (None, None) => format!("it is open which numbers have {share} of the best"),
+        (Some(few), None) => {
+            format!("{} are too few, and it is open how many are enough", number(few))
+        }
+        (None, Some(enough)) => format!("{} are enough", number(enough)),
+        (Some(few), Some(enough)) => {
+            format!("{} are too few and {} enough", number(few), number(enough))
+        }
+    }
+}
+
+fn number(connections: u32) -> String {
+    format::count(connections.into())
+}
+
+/// How much trials differ.
+fn noise(run: &PoolRun) -> Option<String> {
+    let scatter = format::scatter(run.findings.trial_sd?);
+    let far_off = match run.findings.far_off {
+        0 => String::new(),
+        n => format!(", {} far off hardly count", format::trials(n as usize)),
+    };
+    Some(format!("one trial varies by {scatter}{far_off}"))
 }
 
 /// What the commits that were measured survive.
@@ -329,7 +403,8 @@ pub(crate) fn remark(run: &PoolRun, point: &CurvePoint) -> String {
         (run.pool.current == number, "current"),
         (run.rate.is_some_and(|rate| rate.smallest == number), "carries the rate"),
         (run.pool.rule.map(|rule| rule.connections) == number, "rule of thumb"),
-        (!point.meets_limit, "p99 over the limit"),
+        (!point.meets_limit && !point.is_near_limit, "p99 over the limit"),
+        (point.is_near_limit, "p99 near the limit"),
     ];
     marks.into_iter().filter(|(is, _)| *is).map(|(_, word)| word).collect::<Vec<_>>().join(", ")
 }

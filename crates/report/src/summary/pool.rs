@@ -2,7 +2,7 @@
 
 use truetps_archive::PoolRun;
 
-use super::layout::{ScreenPart, Screenful};
+use super::layout::{ScreenPart, Screenful, without_columns};
 use crate::document::{DocumentTable, TableEntry};
 use crate::pool::{
     PoolLibrary, answer, configurations, curve_table, durability_text, parameters_text, rate_text,
@@ -10,10 +10,14 @@ use crate::pool::{
 };
 use crate::{TextScreen, names, own_settings};
 
+/// Columns that a narrow screen has no room for, the least important first.
+const DROPPABLE: [&str; 3] = ["mean", "curve", "trials"];
+
 /// `libraries`: those whose configuration is wanted.
 pub(crate) fn pool_summary(run: &PoolRun, libraries: &[PoolLibrary], screen: TextScreen) -> String {
     let (shown, hidden) = told_rows(run);
-    let table = ScreenPart::table(DocumentTable { rows: shown, ..curve_table(run) });
+    let table = DocumentTable { rows: shown, ..curve_table(run) };
+    let table = ScreenPart::table(without_columns(table, &DROPPABLE, screen));
     let mut parts: Vec<_> =
         table.map(|table| table.whole().leaving_out(hidden)).into_iter().collect();
     parts.extend(rate_text(run).map(|text| ScreenPart::fact("Rate", text)));
