@@ -21,8 +21,8 @@ const BLOCKS_MAX: usize = 6;
 
 impl Investigation<'_> {
     /// Measures the small causes in fresh blocks, whose number does not depend on their results.
-    /// Their shares are of these blocks alone. A cause whose effect then has the other direction is
-    /// none.
+    /// Their shares are of these blocks alone. A cause whose effect then is below the smallest of
+    /// interest, or has the other direction, is none.
     pub(crate) fn measure_small_causes(&mut self) -> Result<(), Stopped> {
         let causes: Vec<_> = self.findings.causes.iter().map(|one| self.unit_of(one)).collect();
         let small: Vec<_> = causes.iter().copied().filter(|unit| self.is_small(*unit)).collect();
@@ -79,9 +79,10 @@ impl Investigation<'_> {
     fn note_fresh_share(&mut self, unit: Mixture, share: LogEstimate, causes: usize) {
         let level = MISSED / causes as f64;
         let part = self.gap_estimate().and_then(|gap| share.ratio(&gap, 0.0, level));
+        let least = self.question.smallest;
         let list = &mut self.findings.causes;
         let Some(index) = list.iter().position(|one| unit.has(one.factor)) else { return };
-        if list[index].share.value * share.value < 0.0 {
+        if share.value * list[index].share.value.signum() < least {
             list.remove(index);
             return;
         }

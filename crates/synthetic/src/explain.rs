@@ -253,23 +253,54 @@ mod tests {
 
     /// What is stated, with room for the error of 40 answers.
     fn check_row(row: &ExplainRow) {
-        assert!(row.false_cause.count <= 3, "{row:?}");
+        assert!(row.false_cause.count <= 2, "{row:?}");
         for holds in [row.shares_hold, row.bound_holds, row.double_bound_holds] {
-            assert!(holds.of < ANSWERS_MIN || holds.share() >= 0.84, "{row:?}");
+            assert!(holds.of < ANSWERS_MIN || holds.share() >= 0.82, "{row:?}");
         }
-        assert!(row.role_wrong.share() <= 0.2, "{row:?}");
         let ExplainCell { pattern, noise, sd, .. } = row.cell;
         let is_paused = noise == ExplainNoise::Of(NoiseKind::Pauses);
+        let roles_wrong_max = if sd < 0.15 && !is_paused { 0.1 } else { 0.2 };
+        assert!(row.role_wrong.share() <= roles_wrong_max, "{row:?}");
         if sd < 0.07 && !is_paused && pattern != Pattern::Small {
-            assert!(row.exact.share() >= 0.94 && row.trials.0 <= 90.0, "{row:?}");
+            assert!(row.exact.share() >= 0.97 && row.trials.0 <= 90.0, "{row:?}");
+        }
+        if sd < 0.07 && noise == ExplainNoise::Of(NoiseKind::Normal) && pattern != Pattern::Small {
+            assert!(row.trials.0 <= 66.0, "{row:?}");
         }
     }
 
-    #[test]
-    fn what_an_explanation_states_is_true_in_every_noise() {
-        for (factors, noise, sd) in conditions().filter(|(factors, _, _)| *factors == 12) {
+    /// All noises and patterns of a number of factors: each row, and false causes over all of them.
+    fn check_all(factors: usize) {
+        let mut false_causes = Frequency::default();
+        for (_, noise, sd) in conditions().filter(|(of, _, _)| *of == factors) {
             for pattern in Pattern::ALL {
-                check_row(&explain(ExplainCell { factors, pattern, noise, sd }, 40));
+                let row = explain(ExplainCell { factors, pattern, noise, sd }, 40);
+                check_row(&row);
+                false_causes.count += row.false_cause.count;
+                false_causes.of += row.false_cause.of;
+            }
+        }
+        assert!(false_causes.share() <= 0.006, "{false_causes:?}");
+    }
+
+    #[test]
+    fn what_an_explanation_of_twelve_factors_states_is_true_in_every_noise() {
+        check_all(12);
+    }
+
+    /// All mixtures are measured, and nothing is screened.
+    #[test]
+    fn what_an_explanation_of_four_factors_states_is_true_in_every_noise() {
+        check_all(4);
+    }
+
+    #[test]
+    fn causes_among_twenty_four_factors_are_found() {
+        for noise in [NoiseKind::Normal, NoiseKind::Drift, NoiseKind::HeavyTails] {
+            for pattern in Pattern::ALL.into_iter().filter(|one| *one != Pattern::Small) {
+                let noise = ExplainNoise::Of(noise);
+                let row = explain(ExplainCell { factors: 24, pattern, noise, sd: 0.06 }, 40);
+                assert!(row.exact.share() >= 0.95 && row.false_cause.count <= 1, "{row:?}");
             }
         }
     }
