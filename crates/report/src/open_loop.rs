@@ -129,6 +129,13 @@ pub(crate) fn max_rate_line(found: &MaxRate) -> String {
     let (Some(coverage), Some(sure)) = (found.coverage, found.sure) else {
         return line_by_one_failure(found);
     };
+    let subject = format!("Highest rate that is sustained and keeps to {}", found.slo);
+    let closed = found
+        .closed_loop_tps
+        .map_or(String::new(), |tps| format!("; a closed loop reached {} tps", format::tps(tps)));
+    if found.is_flat {
+        return format!("{subject}: {}{closed}.", not_of_rate(&found.rates));
+    }
     let held = found.held.as_ref().map(|held| {
         let mark = generator::limited_note(held.generator_limited);
         let (rate, of) = (format::tps(held.rate), format::trials(held.of));
@@ -146,27 +153,25 @@ pub(crate) fn max_rate_line(found: &MaxRate) -> String {
         (None, Some(broken)) => format!("below {broken}; no rate that was tried is known to hold"),
         (None, None) => "not known".to_owned(),
     };
-    let closed = found
-        .closed_loop_tps
-        .map_or(String::new(), |tps| format!("; a closed loop reached {} tps", format::tps(tps)));
     let claims = (held.is_some() && broken.is_some()).then(|| {
         format!(
-            " The rate that half of all trials hold is between the two with {}; a new trial at the \
-             lower one holds with {} if nothing disturbs it.",
+            " On a host whose speed does not jump, the rate that half of all trials hold is \
+             between the two with {}; if nothing disturbs it, a new trial at the lower one holds \
+             with {}.",
             format::percent(coverage),
             format::percent(sure)
         )
     });
-    let flat = if found.is_flat {
-        " Trials failed as often at low rates as at high ones: something else than the rate makes \
-         them fail."
-    } else {
-        ""
-    };
+    format!("{subject}: {between}{closed}.{}", claims.unwrap_or_default())
+}
+
+/// No model of rates fits: none of its rates is a claim.
+fn not_of_rate(rates: &[TriedRate]) -> String {
+    let held = rates.iter().map(|one| one.held).sum::<usize>();
+    let of = format::trials(rates.iter().map(|one| one.of).sum());
     format!(
-        "Highest rate that is sustained and keeps to {}: {between}{closed}.{}{flat}",
-        found.slo,
-        claims.unwrap_or_default()
+        "not known, as trials failed as often at low rates as at high ones ({held} of {of} held): \
+         something else than the rate makes them fail"
     )
 }
 
@@ -332,14 +337,20 @@ mod tests {
             max_rate_line(&found),
             "Highest rate that is sustained and keeps to p99<20ms: between 4 590 tps (held in 3 of \
              3 trials) and 4 790 tps (held in 2 of 3 trials; trial-0005: p99 was 72 ms; \
-             generator-limited); a closed loop reached 7 120 tps. The rate that half of all trials \
-             hold is between the two with 95 %; a new trial at the lower one holds with 98 % if \
-             nothing disturbs it."
+             generator-limited); a closed loop reached 7 120 tps. On a host whose speed does \
+             not jump, the rate that half of all trials hold is between the two with 95 %; if \
+             nothing disturbs it, a new trial at the lower one holds with 98 %."
         );
-        found.is_flat = true;
-        assert!(max_rate_line(&found).contains("something else than the rate makes them fail"));
         (found.held, found.broken) = (None, None);
         assert!(max_rate_line(&found).contains("not known; a closed loop reached"));
+        let tried = |rate, held, of| TriedRate { rate, held, of, broken_by: None };
+        let rates = vec![tried(1000.0, 1, 4), tried(4000.0, 1, 3)];
+        assert_eq!(
+            max_rate_line(&MaxRate { is_flat: true, rates, ..found.clone() }),
+            "Highest rate that is sustained and keeps to p99<20ms: not known, as trials failed as \
+             often at low rates as at high ones (2 of 7 trials held): something else than the rate \
+             makes them fail; a closed loop reached 7 120 tps."
+        );
         found.coverage = None;
         assert!(max_rate_line(&found).ends_with("none that was tried; no higher one was tried."));
     }
