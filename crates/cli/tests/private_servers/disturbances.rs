@@ -9,22 +9,7 @@ use truetps_testkit::mysql_family::mariadb;
 use truetps_testkit::take_machine;
 
 use crate::common::{Place, Ran, signal, wait_until, with_small_redo};
-
-const SIX_TRIALS: &str = r#"
-name = "repeated"
-about = "a test"
-[workload]
-sql = ["INSERT INTO line (n) VALUES (1)", "DO SLEEP(0.004)"]
-create = "CREATE TABLE line (id INT AUTO_INCREMENT PRIMARY KEY, n INT)"
-[load]
-warm_up_s = 0.1
-measure_s = 3
-[factors]
-connections = [3]
-[design]
-blocks = 6
-aa_pair = false
-"#;
+use crate::with_server::LONG;
 
 /// The server is stopped in one trial of several: it is measured again, and where the user ends the
 /// repeat, the first attempt counts.
@@ -37,7 +22,7 @@ fn a_trial_whose_server_was_stopped_is_measured_again() {
     let basedir = binary.path.display().to_string();
     for ends_the_repeat in [false, true] {
         let place = Place::with_templates();
-        place.write("repeated.toml", &with_small_redo(SIX_TRIALS));
+        place.write("repeated.toml", &with_small_redo(&LONG.replace("blocks = 3", "blocks = 6")));
         let mut command = place.command(&["sweep", "./repeated.toml", "--basedir", &basedir]);
         // Runs that are put beside each other on purpose are not repeated.
         command.env_remove("TRUETPS_PRESENCE").stdout(Stdio::piped()).stderr(Stdio::piped());

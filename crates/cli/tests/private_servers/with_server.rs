@@ -17,7 +17,8 @@ use crate::common::{
 
 /// One configuration, three long trials: to be disturbed. The server sleeps for most of them, so
 /// that other tests do not.
-const LONG: &str = r#"
+/// A plan of three trials of 4 s.
+pub(crate) const LONG: &str = r#"
 name = "long"
 about = "a test"
 [workload]
