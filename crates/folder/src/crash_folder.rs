@@ -5,6 +5,7 @@
 //! runs/<name>-<time>/           crash.json  crashes.jsonl
 //! ```
 
+use std::collections::HashSet;
 use std::fs;
 use std::fs::File;
 use std::io::Write;
@@ -67,12 +68,21 @@ impl CrashFolder {
         };
         let text = String::from_utf8_lossy(&bytes);
         let whole = text.rsplit_once('\n').map_or("", |(whole, _)| whole);
-        (1..)
-            .zip(whole.lines())
-            .map(|(number, line)| {
-                serde_json::from_str(line)
-                    .map_err(|error| FolderError::content(&path, format!("line {number}: {error}")))
-            })
-            .collect()
+        let mut numbers = HashSet::new();
+        let lines = (1..).zip(whole.lines()).map(|(number, line)| {
+            crash_of_line(line, &mut numbers)
+                .map_err(|problem| FolderError::content(&path, format!("line {number}: {problem}")))
+        });
+        lines.collect()
     }
+}
+
+/// A crash that can be, and that no other line has.
+fn crash_of_line(line: &str, numbers: &mut HashSet<u32>) -> Result<CrashRecord, String> {
+    let crash: CrashRecord = serde_json::from_str(line).map_err(|error| error.to_string())?;
+    crash.check()?;
+    if !numbers.insert(crash.number) {
+        return Err(format!("number is {}, as of a line before", crash.number));
+    }
+    Ok(crash)
 }

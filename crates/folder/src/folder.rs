@@ -210,7 +210,7 @@ impl ExperimentFolder {
 
     /// `None`: the experiment searches no pool.
     pub fn pool(&self) -> Result<Option<PoolRecord>, FolderError> {
-        read_json_if_there(&self.path, &self.path.join(POOL))
+        self.read_checked(POOL, PoolRecord::check)
     }
 
     pub fn write_pool(&self, pool: &PoolRecord) -> Result<(), FolderError> {
@@ -463,17 +463,32 @@ mod tests {
             problem.ends_with("load.payload_bytes is 4294967295: more than 1048576, the limit"),
             "{problem}"
         );
-        let side = r#"{"name": "A", "configuration": {}, "server": null}"#;
+        const SIDE: &str = r#"{"name": "A", "configuration": {}, "server": null}"#;
+
         let text = format!(
-            r#"{{"schema_version": 1, "seed": 1, "smallest_percent": 1.0, "a": {side}, "b": {side}, "factors": [],
+            r#"{{"schema_version": 1, "seed": 1, "smallest_percent": 1.0, "a": {SIDE}, "b": {SIDE}, "factors": [],
             "suspects": [200], "left_out": [], "mixtures": []}}"#
         );
-        fs::write(dir.path().join(EXPLANATION), text).unwrap();
+        fs::write(dir.path().join(EXPLANATION), &text).unwrap();
         let problem = folder.explanation().unwrap_err().to_string();
         assert!(
             problem.ends_with("suspects has 200, and there are 0 factors, from 0"),
             "{problem}"
         );
+        // A report divides by it, and makes so many connections.
+        let text = text.replace("[200]", "[]");
+        let side_of = |connections: &str| {
+            let side = format!(
+                r#"{{"name": "A", "configuration": {{"connections": {connections}}}, "server": null}}"#
+            );
+            fs::write(dir.path().join(EXPLANATION), text.replace(SIDE, &side)).unwrap();
+            folder.explanation().map_err(|error| error.to_string())
+        };
+        assert!(side_of("8").is_ok());
+        for wrong in ["0", "-1", "\"x\"", "1e308"] {
+            let problem = side_of(wrong).unwrap_err();
+            assert!(problem.contains("a.configuration.connections is "), "{wrong}: {problem}");
+        }
     }
 
     /// A user with write access to the runs folder may place a link or a pipe where truetps creates

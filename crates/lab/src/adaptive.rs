@@ -12,7 +12,7 @@ use truetps_record::{
 
 use crate::error::{LabError, other_schedule};
 use crate::event::{ExperimentEvent, Listener};
-use crate::experiment::{ExperimentRequest, Finished, PreparedExperiment};
+use crate::experiment::{ExperimentRequest, Finished, PreparedExperiment, ended};
 use crate::schedule::trial_name;
 
 /// After so many trials in a row without a result an experiment ends.
@@ -262,13 +262,16 @@ impl<'a, 'p, M> AdaptiveTrials<'a, 'p, M> {
     }
 
     /// The trial of an earlier command; an error if another one was scheduled in its place.
-    fn known(&self, next: &NextTrial) -> Result<Option<Trial>, LabError> {
+    fn known(&mut self, next: &NextTrial) -> Result<Option<Trial>, LabError> {
         let Some(scheduled) = self.experiment.schedule.get(self.asked) else { return Ok(None) };
         if !next.is_scheduled_as(scheduled) {
             return Err(not_led_to(scheduled));
         }
-        let trial = self.folder.trial(&scheduled.name)?;
-        Ok(trial.filter(|trial| !trial.validity.is_partial()))
+        let trial = ended(self.folder, &scheduled.name)?;
+        if let Some(trial) = &trial {
+            self.prepared.learn(self.folder, trial)?;
+        }
+        Ok(trial)
     }
 
     fn is_over(&self) -> bool {

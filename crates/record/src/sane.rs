@@ -5,8 +5,8 @@ use serde::Serialize;
 use serde_json::Value;
 
 use crate::{
-    CONNECTIONS, Configuration, EngineFacts, Experiment, Explanation, Interval, Part, ProbeSample,
-    ScriptRecord, Suspension, Trial, Verification,
+    CONNECTIONS, Configuration, CrashRecord, EngineFacts, Experiment, Explanation, Interval, Part,
+    PoolRecord, ProbeSample, ScriptRecord, Suspension, Trial, TrialSurroundings, Verification,
 };
 
 /// Far above every real count or time: 10^14 microseconds are three years. The sum of 100,000
@@ -106,10 +106,99 @@ impl Explanation {
         }
         match self.suspects.iter().find(|suspect| **suspect >= factors) {
             Some(suspect) => {
-                Err(format!("suspects has {suspect}, and there are {factors} factors, from 0"))
+                return Err(format!(
+                    "suspects has {suspect}, and there are {factors} factors, from 0"
+                ));
             }
-            None => Ok(()),
+            None => {}
         }
+        for (side, configuration) in [("a", &self.a.configuration), ("b", &self.b.configuration)] {
+            configuration.check().map_err(|problem| format!("{side}.{problem}"))?;
+        }
+        check_above_zero("smallest_percent", self.smallest_percent)?;
+        self.budget_s.map_or(Ok(()), |budget_s| check_above_zero("budget_s", budget_s))
+    }
+}
+
+impl PoolRecord {
+    /// Names the first impossible number.
+    pub fn check(&self) -> Result<(), String> {
+        let counts = [
+            ("connections_most", self.connections_most),
+            ("blocks", self.blocks),
+            ("check_blocks", self.check_blocks),
+            ("instances", self.instances),
+            ("current", self.current.unwrap_or(1)),
+        ];
+        for (name, count) in counts {
+            if count == 0 {
+                return Err(format!("{name} is 0: at least 1"));
+            }
+            check_clients(name, count)?;
+        }
+        for (name, figure) in [("p99_limit_us", self.p99_limit_us), ("rate", self.rate)] {
+            figure.map_or(Ok(()), |figure| check_above_zero(name, figure))?;
+        }
+        Ok(())
+    }
+}
+
+fn check_above_zero(name: &str, figure: f64) -> Result<(), String> {
+    if is_wrong(figure) || figure == 0.0 { Err(impossible_text(name, figure)) } else { Ok(()) }
+}
+
+impl CrashRecord {
+    /// Names the first impossible figure, or sum that is none.
+    pub fn check(&self) -> Result<(), String> {
+        let Self { attempted, acknowledged, unknown, lost, recovered, .. } = self;
+        // Levels of settings are what the user wants them to be.
+        let levels = Configuration { levels: indexmap::IndexMap::new() };
+        first_wrong("crash", &Self { configuration: levels, surroundings: None, ..self.clone() })?;
+        check_share("steal", self.steal)?;
+        self.surroundings.as_ref().map_or(Ok(()), TrialSurroundings::check)?;
+        if acknowledged + unknown != *attempted || lost > acknowledged || recovered > unknown {
+            return Err(format!(
+                "{attempted} rows attempted, {acknowledged} acknowledged, {unknown} unknown, \
+                 {lost} lost and {recovered} recovered: the numbers contradict each other"
+            ));
+        }
+        Ok(())
+    }
+}
+
+impl TrialSurroundings {
+    /// Names the first impossible figure.
+    pub fn check(&self) -> Result<(), String> {
+        first_wrong("surroundings", &Self { clock_step_ms: None, ..self.clone() })?;
+        check_share("surroundings.memory_pressure", self.memory_pressure)?;
+        check_share("surroundings.throttled", self.throttled)?;
+        if let Some(step_ms) = self.clock_step_ms.filter(|ms| is_wrong(ms.abs())) {
+            return Err(impossible_text("surroundings.clock_step_ms", step_ms));
+        }
+        if let (Some(stopped), Some(looks)) = (self.server_stopped, self.server_looks)
+            && stopped > looks
+        {
+            return Err(format!("surroundings.server_stopped is {stopped} of {looks} looks"));
+        }
+        match &self.other_programs {
+            Some(others) if others.cores > CORES_SLACK * others.of_cores + 1.0 => Err(format!(
+                "surroundings.other_programs.cores is {} of {} cores",
+                others.cores, others.of_cores
+            )),
+            _ => Ok(()),
+        }
+    }
+}
+
+/// Two readings of CPU time are not of the same moment.
+const CORES_SLACK: f64 = 1.5;
+
+/// A share is from 0 to 1; readings of two moments may make a little more of it.
+fn check_share(name: &str, share: Option<f64>) -> Result<(), String> {
+    const SHARE_MAX: f64 = 1.5;
+    match share.filter(|share| !(0.0..=SHARE_MAX).contains(share)) {
+        Some(share) => Err(impossible_text(name, share)),
+        None => Ok(()),
     }
 }
 
@@ -139,6 +228,9 @@ impl Trial {
         }
         self.configuration.check()?;
         first_wrong("measured", &self.measured)?;
+        let steal = self.measured.as_ref().and_then(|measured| measured.resources.steal);
+        check_share("measured.steal", steal)?;
+        self.surroundings.as_ref().map_or(Ok(()), TrialSurroundings::check)?;
         if let Some(engine) = &self.engine {
             check_clients("engine.clients", engine.clients)?;
             check_clients("engine.workers", engine.workers)?;
@@ -243,7 +335,7 @@ fn walk(name: &str, value: &Value) -> Result<(), String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{PartOfExperiment, SettingValue};
+    use crate::{OtherPrograms, PartOfExperiment, SettingValue};
 
     const INTERVAL: &str = r#"{"phase": "measure", "start_ms": 0.0, "length_ms": 1000.0, "carried_in": 0, "started": 5,
         "ok": 5, "failed": 0, "in_flight": 0, "statements": 5, "tps": 5.0, "response_us_mean": null,
@@ -376,6 +468,85 @@ mod tests {
                 trial.check(name).unwrap_err().contains("not the name of its folder"),
                 "{name}"
             );
+        }
+    }
+
+    /// Two programs cannot use 5 of 2 cores, and nothing takes more than all of the time.
+    #[test]
+    fn surroundings_are_within_the_host() {
+        let with = |change: fn(&mut TrialSurroundings)| {
+            let mut trial = recorded_trial();
+            let mut beside = TrialSurroundings {
+                other_programs: Some(OtherPrograms {
+                    cores: 1.9,
+                    of_cores: 2.0,
+                    ..OtherPrograms::default()
+                }),
+                clock_step_ms: Some(-3_600_000.0),
+                server_stopped: Some(2),
+                server_looks: Some(3),
+                memory_pressure: Some(1.0),
+                ..TrialSurroundings::default()
+            };
+            change(&mut beside);
+            trial.surroundings = Some(beside);
+            trial.check("trial-0001").err().unwrap_or_default()
+        };
+        assert_eq!(with(|_| ()), "");
+        for (change, name) in [
+            (
+                (|one| one.other_programs.as_mut().unwrap().cores = 5.0)
+                    as fn(&mut TrialSurroundings),
+                "surroundings.other_programs.cores is 5 of 2 cores",
+            ),
+            (|one| one.memory_pressure = Some(1e308), "surroundings.memory_pressure is 1e308"),
+            (|one| one.throttled = Some(2.0), "surroundings.throttled is 2"),
+            (|one| one.clock_step_ms = Some(-1e300), "surroundings.clock_step_ms is -1e300"),
+            (|one| one.server_stopped = Some(4), "surroundings.server_stopped is 4 of 3 looks"),
+        ] {
+            assert!(with(change).starts_with(name), "{name}: {}", with(change));
+        }
+    }
+
+    #[test]
+    fn the_counts_of_a_crash_agree() {
+        let text = r#"{"number": 1, "role": "cell", "kind": "kill", "configuration": {"flush": -1}, "load_ms": 2000.0,
+            "tps": 1000.0, "response_us_p99": 90.5, "attempted": 2001, "acknowledged": 2000, "unknown": 1, "lost": 3,
+            "loss_window_ms": 5.0, "recovered": 1, "unexpected": 0, "holes": 0, "blocks_lost": 0,
+            "recovery_ms": 900.0, "table_problem": null, "promises_all_kept": false}"#;
+        let check = |from: &str, to: &str| {
+            let crash: CrashRecord = serde_json::from_str(&text.replace(from, to)).unwrap();
+            crash.check().err().unwrap_or_default()
+        };
+        assert_eq!(check("", ""), "");
+        for (from, to, problem) in [
+            ("1000.0", "-1.0", "crash.tps is -1"),
+            ("90.5", "-1.0", "crash.response_us_p99 is -1"),
+            ("\"lost\": 3", "\"lost\": 2001", "2001 rows attempted, 2000 acknowledged"),
+            ("2001", "2002", "2002 rows attempted"),
+            ("\"lost\": 3", "\"lost\": 18446744073709551615", "crash.lost is 1.8"),
+        ] {
+            assert!(check(from, to).starts_with(problem), "{problem}: {}", check(from, to));
+        }
+    }
+
+    #[test]
+    fn what_a_pool_was_asked_can_be() {
+        let text = r#"{"schema_version": 1, "seed": 1, "connections_most": 512, "blocks": 5, "check_blocks": 8,
+            "p99_limit_us": 1000.0, "rate": 100.0, "current": 10, "instances": 3}"#;
+        let check = |from: &str, to: &str| {
+            let pool: PoolRecord = serde_json::from_str(&text.replace(from, to)).unwrap();
+            pool.check().err().unwrap_or_default()
+        };
+        assert_eq!(check("", ""), "");
+        for (from, to, problem) in [
+            ("1000.0", "-1.0", "p99_limit_us is -1"),
+            ("1000.0", "0.0", "p99_limit_us is 0"),
+            ("100.0,", "1e308,", "rate is 1e308"),
+            ("\"instances\": 3", "\"instances\": 0", "instances is 0: at least 1"),
+            ("512", "4294967295", "connections_most is 4294967295"),
+        ] {
+            assert!(check(from, to).starts_with(problem), "{problem}: {}", check(from, to));
         }
     }
 

@@ -10,5 +10,5 @@ mod tests;
 mod trial_events;
 
 pub use prepared::{Finished, start};
-pub(crate) use prepared::{PreparedExperiment, missing, planned_experiment};
+pub(crate) use prepared::{PreparedExperiment, ended, missing, planned_experiment};
 pub use request::{ExperimentRequest, Pin};

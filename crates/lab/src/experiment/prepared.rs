@@ -284,6 +284,7 @@ impl<'a> PreparedExperiment<'a> {
         mut experiment: Experiment,
         listener: &mut dyn Listener,
     ) -> Result<Finished, LabError> {
+        self.learn_from(folder, &experiment)?;
         loop {
             let todo = missing(folder, &experiment)?;
             let done = experiment.schedule.len() - todo.len();
@@ -294,6 +295,29 @@ impl<'a> PreparedExperiment<'a> {
             let plan = extend(&mut experiment, self.request.plan, &more, &self.request.command)?;
             record(folder, &plan, &experiment)?;
         }
+    }
+
+    /// What disturbed the trials of earlier commands.
+    fn learn_from(
+        &mut self,
+        folder: &ExperimentFolder,
+        experiment: &Experiment,
+    ) -> Result<(), LabError> {
+        for scheduled in &experiment.schedule {
+            if let Some(trial) = ended(folder, &scheduled.name)? {
+                self.learn(folder, &trial)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// What disturbed a trial of an earlier command.
+    pub(crate) fn learn(
+        &mut self,
+        folder: &ExperimentFolder,
+        trial: &Trial,
+    ) -> Result<(), LabError> {
+        Ok(self.repeats.learn(folder, trial)?)
     }
 
     /// Runs these trials in order; `done` trials finished earlier.
@@ -480,6 +504,16 @@ impl<'a> PreparedExperiment<'a> {
     }
 }
 
+/// A trial that is not partial. Where a repeat was killed, the first attempt counts again.
+pub(crate) fn ended(folder: &ExperimentFolder, name: &str) -> Result<Option<Trial>, FolderError> {
+    let mut trial = folder.trial(name)?;
+    if trial.as_ref().is_some_and(|one| one.validity.is_partial() && one.repeated_after.is_some()) {
+        folder.restore_attempt(name)?;
+        trial = folder.trial(name)?;
+    }
+    Ok(trial.filter(|trial| !trial.validity.is_partial()))
+}
+
 /// The trials of the schedule that have no valid result.
 pub(crate) fn missing<'e>(
     folder: &ExperimentFolder,
@@ -487,7 +521,8 @@ pub(crate) fn missing<'e>(
 ) -> Result<Vec<&'e ScheduledTrial>, LabError> {
     let mut missing = Vec::new();
     for scheduled in &experiment.schedule {
-        let is_done = folder.trial(&scheduled.name)?.is_some_and(|trial| trial.validity.is_valid());
+        let is_done =
+            ended(folder, &scheduled.name)?.is_some_and(|trial| trial.validity.is_valid());
         if !is_done {
             missing.push(scheduled);
         }

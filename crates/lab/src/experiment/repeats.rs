@@ -1,5 +1,6 @@
 //! When a disturbed trial is measured again: `docs/method/disturbances.md`.
 
+use truetps_folder::{ExperimentFolder, FolderError};
 use truetps_record::{Disturbance, Trial};
 
 /// Trials before it that show how the host usually is.
@@ -9,7 +10,7 @@ const USUAL_SHARE: f64 = 0.25;
 /// One more repeat for so many trials.
 const TRIALS_PER_REPEAT: usize = 10;
 
-/// The trials of an experiment in this process, and what disturbed them.
+/// The trials of an experiment so far, and what disturbed them.
 #[derive(Debug, Default)]
 pub(crate) struct Repeats {
     /// The grave disturbances of each.
@@ -27,9 +28,28 @@ impl Repeats {
         found.retain(Disturbance::is_grave);
         let unusual = found.iter().find(|one| self.is_unusual(one)).map(ToString::to_string);
         let reason = unusual.filter(|_| is_valid && self.is_affordable());
-        self.known.push(found);
-        self.repeated += usize::from(reason.is_some());
+        self.add(found, reason.is_some());
         reason
+    }
+
+    /// Learns of a trial of an earlier command, so that a resumed experiment repeats as one that
+    /// was never stopped.
+    pub(crate) fn learn(
+        &mut self,
+        folder: &ExperimentFolder,
+        trial: &Trial,
+    ) -> Result<(), FolderError> {
+        let is_repeated = trial.repeated_after.is_some();
+        let attempts = if is_repeated { folder.attempts(&trial.name)? } else { Vec::new() };
+        let mut found = attempts.last().unwrap_or(trial).disturbances();
+        found.retain(Disturbance::is_grave);
+        self.add(found, is_repeated);
+        Ok(())
+    }
+
+    fn add(&mut self, found: Vec<Disturbance>, is_repeated: bool) {
+        self.known.push(found);
+        self.repeated += usize::from(is_repeated);
     }
 
     fn is_unusual(&self, disturbance: &Disturbance) -> bool {
@@ -79,5 +99,17 @@ mod tests {
             largest: Vec::new(),
         }];
         assert_eq!(after_quiet_trials().reason(true, idle), None, "no program waited for a core");
+    }
+
+    /// As a resumed experiment finds them: kept attempts count as what was measured first.
+    #[test]
+    fn trials_of_an_earlier_command_count() {
+        let mut repeats = Repeats::default();
+        (0..4).for_each(|_| repeats.add(others(1.0), false));
+        assert!(!is_repeated(&mut repeats, 1.0), "four of four were so");
+        let mut repeats = Repeats::default();
+        (0..4).for_each(|_| repeats.add(Vec::new(), false));
+        repeats.add(others(1.0), true);
+        assert!(!is_repeated(&mut repeats, 1.0), "the one repeat in ten trials is used up");
     }
 }
