@@ -463,10 +463,11 @@ mod tests {
             problem.ends_with("load.payload_bytes is 4294967295: more than 1048576, the limit"),
             "{problem}"
         );
-        const SIDE: &str = r#"{"name": "A", "configuration": {}, "server": null}"#;
+        let side = r#"{"name": "A", "configuration": {}, "server": null}"#;
 
         let text = format!(
-            r#"{{"schema_version": 1, "seed": 1, "smallest_percent": 1.0, "a": {SIDE}, "b": {SIDE}, "factors": [],
+            r#"{{"schema_version": 1, "seed": 1, "smallest_percent": 1.0,
+            "a": {side}, "b": {side}, "factors": [],
             "suspects": [200], "left_out": [], "mixtures": []}}"#
         );
         fs::write(dir.path().join(EXPLANATION), &text).unwrap();
@@ -478,10 +479,9 @@ mod tests {
         // A report divides by it, and makes so many connections.
         let text = text.replace("[200]", "[]");
         let side_of = |connections: &str| {
-            let side = format!(
-                r#"{{"name": "A", "configuration": {{"connections": {connections}}}, "server": null}}"#
-            );
-            fs::write(dir.path().join(EXPLANATION), text.replace(SIDE, &side)).unwrap();
+            let with = format!("\"configuration\": {{\"connections\": {connections}}}");
+            let text = text.replace("\"configuration\": {}", &with);
+            fs::write(dir.path().join(EXPLANATION), text).unwrap();
             folder.explanation().map_err(|error| error.to_string())
         };
         assert!(side_of("8").is_ok());

@@ -104,13 +104,8 @@ impl Explanation {
         if factors > FACTORS_MAX {
             return Err(format!("it has {factors} factors: more than {FACTORS_MAX}, the limit"));
         }
-        match self.suspects.iter().find(|suspect| **suspect >= factors) {
-            Some(suspect) => {
-                return Err(format!(
-                    "suspects has {suspect}, and there are {factors} factors, from 0"
-                ));
-            }
-            None => {}
+        if let Some(suspect) = self.suspects.iter().find(|suspect| **suspect >= factors) {
+            return Err(format!("suspects has {suspect}, and there are {factors} factors, from 0"));
         }
         for (side, configuration) in [("a", &self.a.configuration), ("b", &self.b.configuration)] {
             configuration.check().map_err(|problem| format!("{side}.{problem}"))?;
@@ -510,10 +505,10 @@ mod tests {
 
     #[test]
     fn the_counts_of_a_crash_agree() {
-        let text = r#"{"number": 1, "role": "cell", "kind": "kill", "configuration": {"flush": -1}, "load_ms": 2000.0,
-            "tps": 1000.0, "response_us_p99": 90.5, "attempted": 2001, "acknowledged": 2000, "unknown": 1, "lost": 3,
-            "loss_window_ms": 5.0, "recovered": 1, "unexpected": 0, "holes": 0, "blocks_lost": 0,
-            "recovery_ms": 900.0, "table_problem": null, "promises_all_kept": false}"#;
+        let text = r#"{"number": 1, "role": "cell", "kind": "kill", "configuration": {"flush": -1},
+            "load_ms": 2000.0, "tps": 1000.0, "response_us_p99": 90.5, "attempted": 2001,
+            "acknowledged": 2000, "unknown": 1, "lost": 3, "loss_window_ms": 5.0,
+            "recovered": 1, "unexpected": 0, "holes": 0, "blocks_lost": 0, "recovery_ms": 900.0, "table_problem": null, "promises_all_kept": false}"#;
         let check = |from: &str, to: &str| {
             let crash: CrashRecord = serde_json::from_str(&text.replace(from, to)).unwrap();
             crash.check().err().unwrap_or_default()
@@ -532,8 +527,9 @@ mod tests {
 
     #[test]
     fn what_a_pool_was_asked_can_be() {
-        let text = r#"{"schema_version": 1, "seed": 1, "connections_most": 512, "blocks": 5, "check_blocks": 8,
-            "p99_limit_us": 1000.0, "rate": 100.0, "current": 10, "instances": 3}"#;
+        let text = r#"{"schema_version": 1, "seed": 1, "connections_most": 512, "blocks": 5,
+            "check_blocks": 8, "p99_limit_us": 1000.0, "rate": 100.0, "current": 10,
+            "instances": 3}"#;
         let check = |from: &str, to: &str| {
             let pool: PoolRecord = serde_json::from_str(&text.replace(from, to)).unwrap();
             pool.check().err().unwrap_or_default()

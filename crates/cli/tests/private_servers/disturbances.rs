@@ -58,7 +58,7 @@ fn a_trial_whose_server_was_stopped_is_measured_again() {
     }
 }
 
-/// Without the variable by which tests put their runs beside each other: such trials are not repeated.
+/// Without the variable by which tests put their runs beside each other, and which ends repeats.
 fn spawn(place: &Place, args: &[&str]) -> Child {
     let mut command = place.command(args);
     command.env_remove("TRUETPS_PRESENCE").stdout(Stdio::piped()).stderr(Stdio::piped());

@@ -150,5 +150,5 @@ pub(crate) fn trials_fact(run: &ExplainedRun) -> String {
         1 => "; all differences screened once".to_owned(),
         n => format!("; all differences screened {n} times"),
     };
-    format!("{}{failed}{screened}{noise}", run.findings.trials)
+    format!("{}{failed}{screened}{noise}", run.trials.len())
 }

@@ -137,7 +137,9 @@ fn unfinished(run: &ExplainedRun, whole: &str, causes: &str) -> Vec<String> {
 
 /// How much more time it takes: so far as is planned, and each trial as long as the trials so far.
 fn still_needed(run: &ExplainedRun) -> Option<String> {
-    let left = run.findings.left?;
+    // Trials of a step that was not finished are in no finding, and need not be made again.
+    let ahead = run.trials.len().saturating_sub(run.findings.trials);
+    let left = run.findings.left?.saturating_sub(ahead).max(1);
     let trials = format::plural(left as u64, "more trial");
     let time = trial_s(run).map_or(String::new(), |trial_s| {
         let left_s = (trial_s * left as f64).ceil();

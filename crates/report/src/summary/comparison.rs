@@ -76,7 +76,7 @@ fn loss(input: &RunComparison<'_>) -> Option<String> {
     Some(format!(
         "{} {}.",
         verdict::survival_sentence(input.durability.b_survives),
-        names::capital(&risk)
+        names::capital_word(&risk)
     ))
 }
 

@@ -25,8 +25,10 @@ pub(crate) fn crash_summary(input: &CrashedRun, screen: TextScreen) -> String {
     parts.push(ScreenPart::fact("Crashes", crashes_fact(run)));
     parts.push(ScreenPart::fact("Disk", disk_fact(run)));
     parts.push(ScreenPart::fact("Tables", tables_fact(run)));
-    let answer =
-        verdicts(run, analysis).iter().map(|text| format!("{}.", names::capital(text))).collect();
+    let answer = verdicts(run, analysis)
+        .iter()
+        .map(|text| format!("{}.", names::capital_word(text)))
+        .collect();
     let cores = format::plural(run.host.cores.into(), "core");
     let source = format!(
         "{} {}, private, {cores}, {}",

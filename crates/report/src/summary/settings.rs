@@ -52,7 +52,7 @@ fn answer(diff: &Diff, shown: &[&Difference]) -> Vec<String> {
     let pair = DurabilityPair::of(diff.a.durability.clone(), diff.b.durability.clone());
     let crash = match (pair.risk("A", "B"), &pair.a, &pair.b) {
         (Some(risk), ..) => {
-            Some(format!("{} {}.", survival_sentence(pair.b_survives), names::capital(&risk)))
+            Some(format!("{} {}.", survival_sentence(pair.b_survives), names::capital_word(&risk)))
         }
         (None, Some(of_a), Some(of_b)) if of_a.sentence == of_b.sentence => {
             Some(format!("Crash, A and B: {}.", printable(&of_a.sentence)))

@@ -339,7 +339,7 @@ fn what_is_left_out_and_what_disturbed_crashes_is_named() {
     let input = crashed(&run, &records);
     let text = words(&crash_summary(&input, TextScreen::PLAIN));
     for expect in [
-        "Innodb_flush_log_at_trx_commit=1 sync_binlog=1: its remaining crashes were left out: \
+        "innodb_flush_log_at_trx_commit=1 sync_binlog=1: its remaining crashes were left out: \
          mariadbd did not start.",
         "crash 4: other guests of the machine took 50 % of the CPU time",
     ] {
