@@ -337,6 +337,20 @@ fn the_rule_of_thumb_is_compared_with_the_advice() {
     assert!(said(&over).contains("gives 5, in place of 4: 500.0 tps"), "{}", said(&over));
 }
 
+/// 4 connections carry what 3 do not.
+#[test]
+fn processes_that_share_fewer_connections_than_advised_say_so() {
+    let said = |connections, instances| {
+        let limits = PoolLimits { instances, p99_limit_us: None, wait_timeout_s: None };
+        let mut run = advised();
+        run.parameters = Some(PoolParameters::new(connections, None, &limits));
+        words::parameters_text(&run).unwrap()
+    };
+    assert!(said(4, 3).contains("most = 1 in each of 3 processes (3 in all, in place of 4);"));
+    assert!(said(2, 3).contains("(3 in all, in place of 2)"));
+    assert!(said(16, 2).contains("most = 8 in each of 2 processes;"), "{}", said(16, 2));
+}
+
 #[test]
 fn the_lifetime_has_its_reason() {
     let reason = |wait: Option<u64>| {

@@ -414,7 +414,15 @@ pub(crate) fn parameters_text(run: &PoolRun) -> Option<String> {
     let parameters = run.parameters.as_ref()?;
     let each = match parameters.instances {
         1 => String::new(),
-        n => format!(" in each of {} processes", format::count(n.into())),
+        n => {
+            let (all, wanted) = (parameters.size.saturating_mul(n), parameters.connections);
+            let other = if all == wanted {
+                String::new()
+            } else {
+                format!(" ({} in all, in place of {})", number(all), number(wanted))
+            };
+            format!(" in each of {} processes{other}", number(n))
+        }
     };
     Some(format!(
         "initial = least = most = {}{each}; max lifetime {} s, acquire timeout {} ms, statement \
